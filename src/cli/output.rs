@@ -107,10 +107,10 @@ fn client_json(client: &ClientStatus) -> Value {
         "bytes_received": client.traffic.bytes_received,
         "packets_sent": client.traffic.packets_sent,
         "packets_received": client.traffic.packets_received,
-        "rejected_inputs": client.rejected,
+        "rejected_inputs": client.counts.rejected,
         "dropped": dropped_json(&client.traffic.dropped),
-        "foreign_commands": client.foreign_commands,
-        "updates_skipped": client.skipped,
+        "foreign_commands": client.counts.foreign_commands,
+        "updates_skipped": client.counts.skipped,
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn server_text(summary: &ServerSummary) -> String {
         hex(summary.hash.whole)
     );
     for client in &summary.clients {
-        let (traffic, refused) = (client.traffic, client.rejected);
+        let (traffic, refused) = (client.traffic, client.counts.rejected);
         let (down, up) = (traffic.bytes_sent / 1000, traffic.bytes_received / 1000);
         let _ = writeln!(text, "{}: {down} kB down, {up} kB up, {refused} refused", client.name);
     }

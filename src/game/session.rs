@@ -272,7 +272,7 @@ impl Session {
     pub const fn config(&self) -> Option<&MatchConfig> {
         match self {
             Self::Joining(_) => None,
-            Self::Lockstep(session) => session.config(),
+            Self::Lockstep(session) => Some(session.config()),
             Self::Client(session) => Some(session.config()),
         }
     }
@@ -325,7 +325,7 @@ impl Session {
 
     /// The room's beacon, while the room is open.
     #[must_use]
-    pub const fn beacon(&self) -> Option<&Beacon> {
+    pub fn beacon(&self) -> Option<&Beacon> {
         if let Self::Lockstep(session) = self { session.beacon() } else { None }
     }
 

@@ -51,26 +51,37 @@ const ENTER_FOR: Duration = Duration::from_secs(3);
 /// A request for a seat, until it is answered.
 pub struct Join {
     now: Time,
-    settings: Settings,
-    host: SocketAddr,
-    code: RoomCode,
-    cipher: CipherKind,
+    guest: Applicant,
     request: JoinRequest,
     entry: JoinEntry,
-    /// From which the keys to other guests follow.
-    pair_secret: PairSecret,
-    signer: Signer,
     /// When to ask again.
     ask_at: Time,
     /// The refusal of the last request, and how many requests in a row had one.
     refused: Option<Refusal>,
     refusals: u8,
-    via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-    give_up_at: Option<Time>,
     phase: Phase,
     checks: TokenBucket,
-    rng: ChaCha12Rng,
     out: Outbox,
+}
+
+/// What a guest brings along, before and after it has a seat.
+#[derive(Clone)]
+pub(super) struct Applicant {
+    pub(super) settings: Settings,
+    /// The host or server that it asks.
+    pub(super) host: SocketAddr,
+    /// The room code, for joining again as well.
+    pub(super) code: RoomCode,
+    pub(super) cipher: CipherKind,
+    /// From which the keys to other guests follow.
+    pub(super) pair_secret: PairSecret,
+    /// Signs the heads of its seat.
+    pub(super) signer: Signer,
+    /// Fixed addresses of other guests.
+    pub(super) via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
+    /// How long to wait for an answer, and then for the start of a match between peers.
+    pub(super) give_up_at: Option<Time>,
+    pub(super) rng: ChaCha12Rng,
 }
 
 enum Phase {
@@ -100,26 +111,11 @@ struct Entering {
 
 /// A seat that a host or a server gave.
 pub struct Seat {
-    /// The player's settings.
-    pub(super) settings: Settings,
-    /// The address that gave it.
-    pub(super) at: SocketAddr,
+    pub(super) guest: Applicant,
     /// The host's or server's answer.
     pub(super) confirm: JoinConfirm,
     /// Protects the datagrams between both ends.
     pub(super) protection: PacketProtection,
-    /// From which the keys to other guests follow.
-    pub(super) pair_secret: PairSecret,
-    /// Signs the heads of this seat.
-    pub(super) signer: Signer,
-    /// The room code, for joining again.
-    pub(super) code: RoomCode,
-    pub(super) cipher: CipherKind,
-    /// Fixed addresses of other guests.
-    pub(super) via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-    /// How long to wait for the start of a match between peers.
-    pub(super) give_up_at: Option<Time>,
-    pub(super) rng: ChaCha12Rng,
     pub(super) out: Outbox,
 }
 
@@ -159,24 +155,27 @@ impl Join {
             public_key: pair_secret.public(),
             signing_key: signer.public(),
         };
-        Self {
-            now,
+        let guest = Applicant {
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             host: guest.host,
             code: guest.room_code,
             cipher,
-            request,
-            entry,
             pair_secret,
             signer,
+            via: guest.via,
+            rng,
+        };
+        Self {
+            now,
+            guest,
+            request,
+            entry,
             ask_at: now,
             refused: None,
             refusals: 0,
-            via: guest.via,
             phase: Phase::Asking,
             checks: TokenBucket::new(now, CHECKS_PER_S, CHECKS_PER_S),
-            rng,
             out: Outbox::new(Traffic::default()),
         }
     }
@@ -199,7 +198,7 @@ impl Join {
     /// Which datagrams this session can use now.
     #[must_use]
     pub fn expected(&self) -> Expected {
-        Expected::new(core::iter::once(self.request.connection_id), Some(self.host))
+        Expected::new(core::iter::once(self.request.connection_id), Some(self.guest.host))
     }
 
     /// Counts datagrams that [`Self::expected`] has kept from this session.
@@ -210,7 +209,7 @@ impl Join {
     fn on_answer(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
-        if from != self.host {
+        if from != self.guest.host {
             return Err(OutOfPlace);
         }
         match id {
@@ -256,9 +255,9 @@ impl Join {
         }
         self.request.cookie = cookie;
         let session = session_id(&self.request);
-        let context = Context { password: self.code.password(), channel: CHANNEL, session: &session };
+        let context = Context { password: self.guest.code.password(), channel: CHANNEL, session: &session };
         let mut random = [0; 64];
-        self.rng.fill_bytes(&mut random);
+        self.guest.rng.fill_bytes(&mut random);
         let exchange = Exchange::new(&context, &random);
         self.request.share = *exchange.share();
         self.phase = Phase::Exchanging(Attempt { exchange, since: self.now, unproven: 0 });
@@ -286,7 +285,7 @@ impl Join {
         };
         let ids = (self.request.connection_id, share.connection_id);
         let protection =
-            PacketProtection::new(ids, &derived.host.swapped(), self.cipher).with_words(derived.words);
+            PacketProtection::new(ids, &derived.host.swapped(), self.guest.cipher).with_words(derived.words);
         let until = self.now.plus(ENTER_FOR);
         self.phase =
             Phase::Entering(Box::new(Entering { share: *share, protection, until, confirmed: None }));
@@ -325,7 +324,7 @@ impl Join {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        if self.give_up_at.is_some_and(|at| self.now >= at) {
+        if self.guest.give_up_at.is_some_and(|at| self.now >= at) {
             self.close(End::NoAnswer);
         } else if self.now >= self.ask_at {
             let refused = self.refused.take();
@@ -352,10 +351,10 @@ impl Join {
             }
             Phase::Entering(entering) => {
                 let entry = entering.protection.seal(PacketId::JoinEntry as u8, &encode(&self.entry));
-                self.out.transmit(self.host, entry);
+                self.out.transmit(self.guest.host, entry);
             }
             Phase::Asking | Phase::Exchanging(_) => {
-                self.out.transmit(self.host, handshake(PacketId::JoinRequest, &self.request));
+                self.out.transmit(self.guest.host, handshake(PacketId::JoinRequest, &self.request));
             }
             Phase::Closed => {}
         }
@@ -365,7 +364,7 @@ impl Join {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let asks = (!matches!(self.phase, Phase::Closed)).then_some(self.ask_at)?;
-        Some(self.give_up_at.map_or(asks, |at| at.min(asks)))
+        Some(self.guest.give_up_at.map_or(asks, |at| at.min(asks)))
     }
 
     /// The next datagram to send.
@@ -384,20 +383,8 @@ impl Join {
         let confirm = entering.confirmed?;
         let protection = entering.protection.clone();
         self.phase = Phase::Closed;
-        Some(Seat {
-            settings: self.settings.clone(),
-            at: self.host,
-            confirm,
-            protection,
-            pair_secret: self.pair_secret.clone(),
-            signer: self.signer.clone(),
-            code: self.code,
-            cipher: self.cipher,
-            via: self.via.clone(),
-            give_up_at: self.give_up_at,
-            rng: self.rng.clone(),
-            out: core::mem::replace(&mut self.out, Outbox::new(Traffic::default())),
-        })
+        let out = core::mem::replace(&mut self.out, Outbox::new(Traffic::default()));
+        Some(Seat { guest: self.guest.clone(), confirm, protection, out })
     }
 
     /// Stops asking.

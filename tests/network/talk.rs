@@ -249,7 +249,7 @@ fn the_same_peers_play_again_once_all_want_to() {
         let mut seeds = BTreeSet::new();
         let mut heroes = BTreeSet::new();
         run(&mut peers, Duration::from_secs(60), |now, peers| {
-            let config = peers[0].session.config().expect("a host knows");
+            let config = peers[0].session.config();
             seeds.insert((config.game, config.seed));
             let led = peers[0].roster.iter().map(|seat| format!("{:?}", seat.hero)).collect::<Vec<_>>();
             heroes.insert((config.game, led.join(" ")));
@@ -277,7 +277,7 @@ fn the_same_peers_play_again_once_all_want_to() {
         };
         let are_announced = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
         assert!(are_announced, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
-        let config = |peer: &Peer| *peer.session.config().expect("confirmed");
+        let config = |peer: &Peer| *peer.session.config();
         for peer in &peers {
             assert_eq!(
                 (peer.games.len(), peer.inputs.len(), &peer.ends[..]),

@@ -93,7 +93,7 @@ impl Threaded for Server {
 
     fn status(&self) -> ServerProgress {
         let client = |client: ClientStatus| {
-            let rejected = client.rejected;
+            let rejected = client.counts.rejected;
             (client.name.to_string(), client.traffic.bytes_sent, client.traffic.bytes_received, rejected)
         };
         ServerProgress::Status {

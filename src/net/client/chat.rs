@@ -29,7 +29,7 @@ impl ClientSession {
     /// If this player has reached the rate limit; the line is not sent.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         self.now = self.now.max(now);
-        if matches!(self.phase, Phase::Preparing | Phase::Ready { .. } | Phase::Closed) {
+        if matches!(self.phase, Phase::Preparing { .. } | Phase::Ready { .. } | Phase::Closed) {
             return Ok(());
         }
         self.chat_limits.own.take(self.now)?;

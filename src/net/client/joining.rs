@@ -46,38 +46,30 @@ impl ClientSession {
     /// goodbye since [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
-        if !matches!(self.phase, Phase::Preparing) {
-            return;
-        }
-        self.first_hash = Some(hash.whole);
-        self.snapshots.begin(state);
-        self.phase = Phase::Ready { reported: false };
+        let Phase::Preparing { round } = self.phase else { return };
+        self.server.snapshots.begin(state);
+        self.phase = Phase::Ready { round, state_hash: hash.whole, reported: false };
         self.report_ready();
         self.take_messages();
     }
 
     /// All seats are taken. Arrives again if a client left before tick 0.
-    pub(super) fn on_seating(&mut self, seating: &Seating) -> Handled {
+    pub(super) fn on_seating(&mut self, seating: Seating) -> Handled {
         let is_open = matches!(self.phase, Phase::Waiting | Phase::Ready { .. });
         if !is_open || seating.roster.len() != usize::from(self.config.seats) {
             return Err(OutOfPlace);
         }
-        self.roster.clone_from(&seating.roster);
-        self.round = seating.round;
-        self.phase = Phase::Preparing;
-        self.out.event(Event::Prepare { roster: self.roster.clone() });
+        self.phase = Phase::Preparing { round: seating.round };
+        self.out.event(Event::Prepare { roster: seating.roster });
         Ok(())
     }
 
     /// Says that the world before tick 0 is built, once the server's clock is known.
     pub(super) fn report_ready(&mut self) {
-        let (Phase::Ready { reported: false }, Some(state_hash)) = (&self.phase, self.first_hash) else {
-            return;
-        };
+        let Phase::Ready { round, state_hash, reported: false } = self.phase else { return };
         if self.link.connection.clock.ahead_us().is_some() {
-            let ready = Ready { round: self.round, state_hash, unheard: Seats::default() };
-            self.send(PacketId::Ready, &ready);
-            self.phase = Phase::Ready { reported: true };
+            self.send(PacketId::Ready, &Ready { round, state_hash, unheard: Seats::default() });
+            self.phase = Phase::Ready { round, state_hash, reported: true };
         }
     }
 

@@ -10,40 +10,38 @@ mod joining;
 mod pause;
 mod play;
 mod rematch;
+mod server_view;
 mod snapshot_buffer;
 
 use core::net::SocketAddr;
 use core::time::Duration;
-use rand_chacha::ChaCha12Rng;
 
 pub use self::snapshot_buffer::UpdateCounts;
 
 use self::chat::ChatLimits;
 use self::jitter_buffer::JitterBuffer;
 use self::pause::Pauses;
-use self::rematch::Votes;
-use self::snapshot_buffer::SnapshotBuffer;
-use crate::net::connection::keys::{CipherKind, RoomCode};
+use self::rematch::{Again, Votes};
+use self::server_view::ServerView;
 use crate::net::connection::path::Trust;
 use crate::net::connection::protection::{Opened, OpeningRoom, PacketProtection};
 use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
-use crate::net::join::Seat;
+use crate::net::join::{Applicant, Seat};
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
-use crate::net::table::clock::TickClock;
-use crate::net::table::delay::{DelayControl, InputDelay};
 use crate::net::table::link::Link;
-use crate::net::table::local_inputs::{LocalInputs, TooManyCommands};
+use crate::net::table::local_inputs::TooManyCommands;
+use crate::net::table::own_inputs::OwnInputs;
 use crate::net::table::settings::{OnLoss, Settings};
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
 use crate::net::wire::given::Given;
-use crate::net::wire::message::{Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode};
+use crate::net::wire::message::{Bye, MatchConfig, PacketId, Ping, Pong, Seats, Token, decode};
 use crate::net::wire::update::TimedInputs;
-use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, StateHash, Tick};
+use crate::sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick};
 
 /// Interval between reports to the server when there is nothing new to send.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
@@ -52,9 +50,15 @@ enum Phase {
     /// Other players are awaited.
     Waiting,
     /// The caller builds the world.
-    Preparing,
+    Preparing {
+        /// The round of the server's seating.
+        round: u32,
+    },
     /// The world is built; waiting for the start.
     Ready {
+        round: u32,
+        /// The hash of the state before tick 0.
+        state_hash: u64,
         /// Whether this has been reported to the server.
         reported: bool,
     },
@@ -79,44 +83,14 @@ pub struct ClientSession {
     phase: Phase,
     config: MatchConfig,
     me: PlayerId,
-    token: Option<Token>,
-    roster: Roster,
-    /// The round of the server's seating.
-    round: u32,
-    first_hash: Option<u64>,
-    /// The number of ticks that the server has run, once it has said goodbye.
-    finished: Option<Tick>,
-    server: SocketAddr,
+    /// How the next match is joined.
+    again: Again,
     link: Link,
-    clock: TickClock,
-    delay: DelayControl,
-    delay_told_us: i64,
-    local_inputs: LocalInputs,
-    /// The first tick of which there is an input.
-    began_at: Tick,
-    /// The server has every input before this one.
-    received: Tick,
-    /// The server has processed every input before this one.
-    processed: Tick,
-    snapshots: SnapshotBuffer,
-    /// Holds ticks back until they are due; `None` if they run on arrival.
-    jitter_buffer: Option<JitterBuffer>,
+    server: ServerView,
+    own: OwnInputs,
     pauses: Pauses,
-    /// When the last tick was handed out.
-    handed_at: Time,
-    /// Bound on the server's error about when the others gave their commands, in microseconds.
-    server_error_us: u64,
-    /// Players whose clients are silent, who have left, and who were lost, as of the newest update.
-    seats: [Seats; 3],
-    chain: HashChain,
-    rejected: u32,
     chat_limits: ChatLimits,
     votes: Votes,
-    code: RoomCode,
-    cipher: CipherKind,
-    rng: ChaCha12Rng,
-    /// Whether the server has been silent for the timeout, and the match waits for it.
-    is_lost: bool,
     out: Outbox,
 }
 
@@ -128,17 +102,16 @@ impl ClientSession {
     #[must_use]
     pub fn seated(now: Time, seat: Seat) -> Self {
         assert_ne!(seat.architecture(), Architecture::P2p, "a server's seat");
-        let Seat { settings, at: server, confirm, protection, code, cipher, mut rng, out, .. } = seat;
-        let path = (&[server][..], Trust::Proven);
+        let Seat { guest, confirm, protection, out } = seat;
+        let Applicant { settings, host: at, code, cipher, mut rng, .. } = guest;
+        let path = (&[at][..], Trust::Proven);
         let connection = Connection::new(now, path, protection, &mut rng);
         let (config, me) = (confirm.config, confirm.player);
-        let clock = TickClock::new(config.tick_rate, now, now);
-        let (start_us, fixed) = match settings.input_delay {
-            InputDelay::Auto => (0, false),
-            InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
-        };
+        let mut own = OwnInputs::new(now, config.tick_rate, settings.input_delay, 0, 1);
+        own.delay = own.delay.for_server();
         let is_relay = config.architecture == Architecture::Relay;
-        let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, clock.tick_us()));
+        let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, own.clock.tick_us()));
+        let again = Again::new(at, code, confirm.token, (cipher, &mut rng));
         let mut session = Self {
             now,
             wakeup: Wakeup::default(),
@@ -146,34 +119,13 @@ impl ClientSession {
             phase: Phase::Waiting,
             config,
             me,
-            token: confirm.token,
-            roster: Roster::new(),
-            round: 0,
-            first_hash: None,
-            finished: None,
-            server,
+            again,
             link: Link::new(now, PlayerId::NONE, connection),
-            clock,
-            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
-            delay_told_us: 0,
-            local_inputs: LocalInputs::new(),
-            began_at: Tick(0),
-            received: Tick(0),
-            processed: Tick(0),
-            snapshots: SnapshotBuffer::new(usize::from(config.seats)),
-            jitter_buffer,
+            server: ServerView::new(now, usize::from(config.seats), jitter_buffer),
+            own,
             pauses: Pauses::default(),
-            handed_at: now,
-            server_error_us: 0,
-            seats: [Seats::default(); 3],
-            chain: HashChain::default(),
-            rejected: 0,
             chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
-            code,
-            cipher,
-            rng,
-            is_lost: false,
             out,
         };
         session.out.event(Event::Confirmed { player: me, config });
@@ -198,7 +150,7 @@ impl ClientSession {
         let mut room = OpeningRoom::new();
         let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes, &mut room)?;
         self.link.connection.hear(self.now, (from, bytes.len()), is_newest, &mut self.out);
-        self.is_lost = false;
+        self.server.is_lost = false;
         if core::mem::take(&mut self.link.connection.is_silent) {
             self.out.event(Event::Heard { player: PlayerId::NONE });
         }
@@ -222,7 +174,7 @@ impl ClientSession {
 
     /// Handles the server's messages. While the caller builds the world before tick 0, they are queued.
     pub(super) fn take_messages(&mut self) {
-        while !matches!(self.phase, Phase::Preparing | Phase::Closed)
+        while !matches!(self.phase, Phase::Preparing { .. } | Phase::Closed)
             && let Some((id, body)) = self.link.connection.poll_message()
         {
             let handled = self.on_message(id, &body);
@@ -232,7 +184,7 @@ impl ClientSession {
 
     fn on_message(&mut self, id: PacketId, body: &[u8]) -> Handled {
         match id {
-            PacketId::Seating => self.on_seating(&decode(body)?),
+            PacketId::Seating => self.on_seating(decode(body)?),
             PacketId::Start => self.on_start(decode(body)?),
             PacketId::Resume => self.on_resume(decode(body)?),
             PacketId::Chat => self.on_chat(decode(body)?),
@@ -250,7 +202,7 @@ impl ClientSession {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        let every = if self.snapshots.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
+        let every = if self.server.snapshots.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
         self.link.connection.ping(self.now, every, &mut self.out);
         match self.phase {
             Phase::Running => self.run(),
@@ -289,26 +241,26 @@ impl ClientSession {
     /// The next tick that the server has run and the caller has not, once it is due here. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
-        let (TimedInputs { inputs, given }, stall) = self.next_due()?;
+        let (TimedInputs { inputs, given }, stall) = self.server.next_due(self.now, &self.own.clock)?;
         let sealed_at = self.sealed_at(inputs.tick);
         self.pause_with(&inputs);
         let here = |(player, given): (usize, &Given)| {
             if player == self.me.index() {
-                self.local_inputs.take_given(given.len())
+                self.own.inputs.take_given(given.len())
             } else {
                 self.link.connection.clock.all_here(given, self.now)
             }
         };
         let given = given.iter().enumerate().map(here).collect();
-        let clock_error_us = self.link.connection.clock.error_us() + self.server_error_us;
+        let clock_error_us = self.link.connection.clock.error_us() + self.server.error_us;
         Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
     }
 
     /// Reports the world's hash after `tick`, the last tick that [`Self::poll_tick`] returned.
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
-        self.chain = self.chain.then(hash.whole);
-        if !self.snapshots.ran_tick(tick, hash.whole) && !self.snapshots.wants_state() {
+        self.server.chain = self.server.chain.then(hash.whole);
+        if !self.server.snapshots.ran_tick(tick, hash.whole) && !self.server.snapshots.wants_state() {
             // The server's result is authoritative.
             self.out.event(Event::Adopt { tick: tick.plus(1) });
         }
@@ -331,19 +283,19 @@ impl ClientSession {
     /// The server's state whose next tick is `tick`, for [`Event::Adopt`].
     #[must_use]
     pub fn snapshot(&self, tick: Tick) -> Option<&GameState> {
-        self.snapshots.state(tick)
+        self.server.snapshots.state(tick)
     }
 
     /// The next tick to run of the newest state on which client and server agreed.
     #[must_use]
     pub const fn agreed(&self) -> Tick {
-        self.snapshots.agreed()
+        self.server.snapshots.agreed()
     }
 
     /// The latest state on which client and server disagreed: its next tick, and the server's hash.
     #[must_use]
     pub const fn differed(&self) -> Option<(Tick, u64)> {
-        self.snapshots.differed()
+        self.server.snapshots.differed()
     }
 
     /// Submits a command given at `given`, for tick `not_before` or the earliest possible tick after it.
@@ -356,18 +308,18 @@ impl ClientSession {
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        self.local_inputs.command(not_before, given, command)
+        self.own.inputs.command(not_before, given, command)
     }
 
     /// The first tick whose input is not committed: commands submitted now become part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
-        self.local_inputs.next()
+        self.own.inputs.next()
     }
 
     /// Sets the hero's held control from tick `not_before` on, or from the earliest possible tick after it.
     pub fn submit_hero(&mut self, not_before: Tick, hero: HeroControl) {
-        self.local_inputs.hero(not_before, hero);
+        self.own.inputs.hero(not_before, hero);
     }
 
     /// This player leaves; the server is notified.
@@ -376,9 +328,9 @@ impl ClientSession {
             Phase::Closed => {}
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
-            _ if self.is_lost => self.close(End::Left),
+            _ if self.server.is_lost => self.close(End::Left),
             _ => {
-                self.send(PacketId::Bye, &Bye::Left { tick: self.local_inputs.next().0 });
+                self.send(PacketId::Bye, &Bye::Left { tick: self.own.inputs.next().0 });
                 self.phase = Phase::Ending { end: End::Left, send_at: self.now.plus(CLOSE_WITHIN) };
             }
         }
@@ -411,7 +363,7 @@ impl ClientSession {
     /// The token that takes the seat back after a restart.
     #[must_use]
     pub const fn token(&self) -> Option<Token> {
-        self.token
+        self.again.token()
     }
 
     /// The traffic on the link so far.
@@ -429,45 +381,45 @@ impl ClientSession {
     /// How long before its tick an input is committed, in microseconds: the uplink delay plus a reserve.
     #[must_use]
     pub const fn delay_us(&self) -> i64 {
-        self.delay.delay_us()
+        self.own.delay.delay_us()
     }
 
     /// Counts of the updates received, by outcome.
     #[must_use]
     pub const fn updates(&self) -> &UpdateCounts {
-        self.snapshots.counts()
+        self.server.snapshots.counts()
     }
 
     /// How many of this client's messages and commands the server has rejected.
     #[must_use]
     pub const fn rejected(&self) -> u32 {
-        self.rejected
+        self.server.rejected
     }
 
     /// The seats whose clients are silent at the moment, according to the server.
     #[must_use]
     pub const fn away(&self) -> Seats {
-        self.seats[0]
+        self.server.seats[0]
     }
 
     /// Whether the seat was taken back while the match was running.
     #[must_use]
     pub const fn has_come_back(&self) -> bool {
-        self.began_at.0 > 0
+        self.own.inputs.first().0 > 0
     }
 
     /// When `tick` begins on the server, on this clock.
     #[must_use]
     pub fn server_time_of(&self, tick: Tick) -> Time {
-        self.clock.at(tick)
+        self.own.clock.at(tick)
     }
 
     /// The first tick for which no input of this player is committed yet, and the committed inputs that are
     /// not part of the ticks that have run here, in their canonical bytes.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &[u8])>) {
-        let from = Tick(self.snapshots.ran().0.saturating_sub(self.snapshots.lag()));
-        let inputs = self.local_inputs.since(from).filter(move |sealed| sealed.tick >= from);
-        (self.local_inputs.next(), inputs.map(|sealed| (sealed.tick, sealed.input())))
+        let from = Tick(self.server.snapshots.ran().0.saturating_sub(self.server.snapshots.lag()));
+        let inputs = self.own.inputs.since(from).filter(move |sealed| sealed.tick >= from);
+        (self.own.inputs.next(), inputs.map(|sealed| (sealed.tick, sealed.input())))
     }
 
     /// The server if nothing has arrived from it for 300 ms, and when it was last heard.
@@ -481,12 +433,12 @@ impl ClientSession {
     /// The server while it is lost and the match waits for it, and when it was last heard.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
-        self.is_lost.then_some((PlayerId::NONE, self.link.connection.heard_at))
+        self.server.is_lost.then_some((PlayerId::NONE, self.link.connection.heard_at))
     }
 
     /// Stops waiting for a server that is lost. Has no effect while it is heard.
     pub fn claim(&mut self) {
-        if self.is_lost {
+        if self.server.is_lost {
             self.close(End::PeerLost(PlayerId::NONE));
         }
     }
@@ -496,7 +448,7 @@ impl ClientSession {
         let waits = self.settings.on_loss == OnLoss::Wait && matches!(self.phase, Phase::Running);
         let is_lost = silence >= self.settings.timeout || self.link.connection.is_broken();
         if is_lost && waits {
-            if !core::mem::replace(&mut self.is_lost, true) {
+            if !core::mem::replace(&mut self.server.is_lost, true) {
                 self.link.connection.is_silent = true;
                 self.out.event(Event::Waiting { player: PlayerId::NONE });
             }
@@ -520,7 +472,7 @@ impl ClientSession {
     }
 
     fn on_ping(&mut self, ping: Ping) -> Handled {
-        let clock_us = matches!(self.phase, Phase::Running).then(|| self.clock.position_us(self.now));
+        let clock_us = matches!(self.phase, Phase::Running).then(|| self.own.clock.position_us(self.now));
         let pong = Pong {
             echo_us: ping.time_us,
             clock_us,
@@ -535,7 +487,7 @@ impl ClientSession {
     fn on_bye(&mut self, bye: Bye) -> Handled {
         match bye {
             Bye::Finished { ticks, .. } => {
-                self.finished = Some(Tick(ticks));
+                self.server.finished = Some(Tick(ticks));
                 self.close_if_finished();
             }
             Bye::Left { .. } => {
@@ -545,11 +497,13 @@ impl ClientSession {
             // The server's reply about the world that was built here.
             Bye::StartState if matches!(self.phase, Phase::Ready { .. }) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
-            Bye::Removed if matches!(self.phase, Phase::Waiting | Phase::Preparing | Phase::Ready { .. }) => {
+            Bye::Removed
+                if matches!(self.phase, Phase::Waiting | Phase::Preparing { .. } | Phase::Ready { .. }) =>
+            {
                 self.close(End::Removed);
             }
             Bye::Expelled { rejected } => {
-                self.rejected = rejected;
+                self.server.rejected = rejected;
                 self.close(End::Expelled);
             }
             _ => return Err(OutOfPlace),
@@ -561,7 +515,7 @@ impl ClientSession {
     /// rematch for which not everyone came back.
     fn close_if_finished(&mut self) {
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
-        if self.finished.is_some_and(|ticks| is_ending || self.snapshots.ran() == ticks) {
+        if self.server.finished.is_some_and(|ticks| is_ending || self.server.snapshots.ran() == ticks) {
             self.close(End::Finished);
         }
     }

@@ -29,7 +29,7 @@ impl ClientSession {
     #[must_use]
     pub fn pause(&self) -> Option<Pause> {
         let current = self.pauses.current.as_ref()?;
-        Some(Pause { by: current.by, until: self.clock.at(current.next) })
+        Some(Pause { by: current.by, until: self.own.clock.at(current.next) })
     }
 
     /// Ends the pause in progress, after a countdown. (A pause begins with [`crate::sim::Command::Pause`].)
@@ -49,7 +49,7 @@ impl ClientSession {
         let Some(by) = self.pauses.taken.wish(inputs) else { return };
         self.pauses.taken.take(by);
         let next = inputs.tick.plus(1);
-        self.clock.set(self.clock.at(inputs.tick).plus(PAUSE_LONGEST), next);
+        self.own.clock.set(self.own.clock.at(inputs.tick).plus(PAUSE_LONGEST), next);
         self.pauses.current = Some(Current { by, next });
         self.out.event(Event::Paused { player: by });
         if let Some(early) = self.pauses.early.take() {
@@ -66,9 +66,9 @@ impl ClientSession {
         if resume.pause == count.wrapping_add(1) {
             self.pauses.early = Some(resume);
         } else if resume.pause == count && (self.pauses.current.is_some() || at > self.now) {
-            let (by, next) = (PlayerId::NONE, self.snapshots.updated());
+            let (by, next) = (PlayerId::NONE, self.server.snapshots.updated());
             let &mut Current { next, .. } = self.pauses.current.get_or_insert(Current { by, next });
-            self.clock.set(at.clamp(self.now, self.now.plus(RESUME_COUNTDOWN)), next);
+            self.own.clock.set(at.clamp(self.now, self.now.plus(RESUME_COUNTDOWN)), next);
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
 //! After the last tick, if client and server stay: the rematch vote, and how the next match is joined.
 
 use super::{ClientSession, End, Phase};
-use crate::net::connection::keys::Entropy;
+use crate::net::connection::keys::{CipherKind, Entropy, RoomCode};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{Event, Traffic};
 use crate::net::join::Join;
 use crate::net::outbox::Outbox;
 use crate::net::table::settings::GuestConfig;
 use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Rematch, Seats};
+use crate::net::wire::message::{PacketId, Rematch, Seats, Token};
 use crate::sim::PlayerId;
+use core::net::SocketAddr;
+use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::Rng as _;
 
 /// The votes cast after the last tick.
@@ -21,6 +23,32 @@ pub(super) struct Votes {
     others: Seats,
     /// Everyone wants one.
     is_on: bool,
+}
+
+/// How this client joins the next match.
+#[derive(Clone)]
+pub(super) struct Again {
+    guest: GuestConfig,
+    entropy: Entropy,
+}
+
+impl Again {
+    /// At the server where it is now.
+    pub(super) fn new(
+        server: SocketAddr,
+        room_code: RoomCode,
+        token: Option<Token>,
+        (cipher, rng): (CipherKind, &mut ChaCha12Rng),
+    ) -> Self {
+        let mut entropy = Entropy { seed: [0; 32], cipher };
+        rng.fill_bytes(&mut entropy.seed);
+        Self { guest: GuestConfig { room_code, token, ..GuestConfig::new(server) }, entropy }
+    }
+
+    /// The token that takes the seat back.
+    pub(super) const fn token(&self) -> Option<Token> {
+        self.guest.token
+    }
 }
 
 impl ClientSession {
@@ -43,13 +71,8 @@ impl ClientSession {
     /// last vote's acknowledgement is sent first.
     #[must_use]
     pub fn again(&mut self) -> Join {
-        let guest = GuestConfig {
-            room_code: self.code,
-            token: self.token,
-            ..GuestConfig::new(self.link.connection.addresses().first().copied().unwrap_or(self.server))
-        };
-        let mut entropy = Entropy { seed: [0; 32], cipher: self.cipher };
-        self.rng.fill_bytes(&mut entropy.seed);
+        let Again { mut guest, entropy } = self.again.clone();
+        guest.host = self.link.connection.addresses().first().copied().unwrap_or(guest.host);
         self.link.connection.flush(self.now, &mut self.out);
         let out = core::mem::replace(&mut self.out, Outbox::new(Traffic::default()));
         Join::new(self.now, self.settings.clone(), guest, entropy).after(out)
@@ -68,7 +91,8 @@ impl ClientSession {
     /// Reports that this client stays, and its player's vote.
     pub(super) fn say_that_it_stays(&mut self) {
         if self.settings.stays {
-            let (ticks, chain, wanted) = (self.snapshots.ran().0, self.chain.0, self.own_wish());
+            let (ticks, chain, wanted) =
+                (self.server.snapshots.ran().0, self.server.chain.0, self.own_wish());
             self.send(PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
         }
     }

@@ -73,9 +73,7 @@ pub(super) enum Progress {
 
 pub(super) struct SnapshotBuffer {
     players: usize,
-    first: GameState,
-    states: Vec<StoredSnapshot>,
-    newest: usize,
+    bases: Bases,
     /// The tick of the newest update.
     updated: Tick,
     /// Ticks to hand out, each with its time of arrival.
@@ -94,18 +92,24 @@ pub(super) struct SnapshotBuffer {
     /// The world here has diverged, and runs no tick until a state has arrived.
     wants_state: bool,
     assembly: Assembly,
-    coder: DeltaCoder,
     counts: UpdateCounts,
     updated_at: Option<Time>,
+}
+
+/// The states of the last updates, as bases of the next.
+struct Bases {
+    /// The state before tick 0.
+    first: GameState,
+    states: Vec<StoredSnapshot>,
+    newest: usize,
+    coder: DeltaCoder,
 }
 
 impl SnapshotBuffer {
     pub(super) fn new(players: usize) -> Self {
         Self {
             players,
-            first: GameState::default(),
-            states: Vec::with_capacity(BASES),
-            newest: 0,
+            bases: Bases::new(),
             updated: Tick(0),
             ready: VecDeque::with_capacity(UPDATE_TICKS_MAX),
             read: Vec::with_capacity(UPDATE_TICKS_MAX),
@@ -117,14 +121,13 @@ impl SnapshotBuffer {
             checks: Ring::from_fn(|| Check { tick: Tick::NEVER, hash: None, lag: 0 }),
             wants_state: false,
             assembly: Assembly::default(),
-            coder: DeltaCoder::default(),
             counts: UpdateCounts::default(),
             updated_at: None,
         }
     }
 
     pub(super) fn begin(&mut self, state: &GameState) {
-        self.first = state.clone();
+        self.bases.first = state.clone();
     }
 
     pub(super) const fn updated(&self) -> Tick {
@@ -165,7 +168,7 @@ impl SnapshotBuffer {
 
     /// The state of the update of `tick`, while it is kept.
     pub(super) fn state(&self, tick: Tick) -> Option<&GameState> {
-        self.states.iter().find(|kept| kept.tick == tick).map(|kept| &kept.state)
+        self.bases.state(tick)
     }
 
     /// The next tick to hand out, and how many are waiting.
@@ -232,7 +235,7 @@ impl SnapshotBuffer {
         let head = update.head;
         match head.carried {
             StateForm::Inputs => {}
-            StateForm::Whole | StateForm::Since(_) => self.keep_state(tick, &update)?,
+            StateForm::Whole | StateForm::Since(_) => self.bases.keep(tick, &update)?,
         }
         let led = self.take_inputs(now, tick, &update)?;
         self.keep_checks(tick, &head);
@@ -247,51 +250,6 @@ impl SnapshotBuffer {
             let hash = (of == tick).then_some(head.hash);
             self.checks[of] = Check { tick: of, hash, lag };
         }
-    }
-
-    /// Keeps the state of an update if its hash is the announced one.
-    fn keep_state(&mut self, tick: Tick, update: &Update<'_>) -> Option<()> {
-        // The oldest entry, removed while its base is read.
-        let place = if self.states.len() < BASES { self.states.len() } else { (self.newest + 1) % BASES };
-        let mut state = match self.states.get_mut(place) {
-            Some(kept) => core::mem::take(&mut kept.state),
-            None => GameState::default(),
-        };
-        let decoded = self.decode(tick, &update.head, update.delta, place, &mut state);
-        let kept = StoredSnapshot { tick: if decoded.is_some() { tick } else { Tick::NEVER }, state };
-        match self.states.get_mut(place) {
-            Some(slot) => *slot = kept,
-            None => self.states.push(kept),
-        }
-        decoded?;
-        self.newest = place;
-        Some(())
-    }
-
-    /// The state of an update, if its hash is the announced one.
-    fn decode(
-        &mut self,
-        tick: Tick,
-        head: &UpdateHead,
-        delta: &[u8],
-        place: usize,
-        state: &mut GameState,
-    ) -> Option<()> {
-        let empty = GameState::default();
-        let base = match head.carried {
-            StateForm::Since(back) => match Tick(tick.0.checked_sub(back)?) {
-                Tick(0) => &self.first,
-                at => {
-                    let known = self.states.iter().enumerate();
-                    let mut known = known.filter(|&(i, kept)| i != place && kept.tick == at);
-                    &known.next()?.1.state
-                }
-            },
-            _ => &empty,
-        };
-        self.coder.decode(base, delta, state).ok()?;
-        let is_it = state.globals.len() == 1 && state.tick() == tick && state.hash().whole == head.hash;
-        is_it.then_some(())
     }
 
     /// Adds the inputs that are new here. If those that lead to the update are missing, its state must be
@@ -335,5 +293,61 @@ impl SnapshotBuffer {
         };
         let (of, held) = &self.held[before];
         (*of == before).then(|| held.clone())
+    }
+}
+
+impl Bases {
+    fn new() -> Self {
+        let (first, states) = (GameState::default(), Vec::with_capacity(BASES));
+        Self { first, states, newest: 0, coder: DeltaCoder::default() }
+    }
+
+    fn state(&self, tick: Tick) -> Option<&GameState> {
+        self.states.iter().find(|kept| kept.tick == tick).map(|kept| &kept.state)
+    }
+
+    /// Keeps the state of an update if its hash is the announced one.
+    fn keep(&mut self, tick: Tick, update: &Update<'_>) -> Option<()> {
+        // The oldest entry, removed while its base is read.
+        let place = if self.states.len() < BASES { self.states.len() } else { (self.newest + 1) % BASES };
+        let mut state = match self.states.get_mut(place) {
+            Some(kept) => core::mem::take(&mut kept.state),
+            None => GameState::default(),
+        };
+        let decoded = self.decode(tick, &update.head, update.delta, place, &mut state);
+        let kept = StoredSnapshot { tick: if decoded.is_some() { tick } else { Tick::NEVER }, state };
+        match self.states.get_mut(place) {
+            Some(slot) => *slot = kept,
+            None => self.states.push(kept),
+        }
+        decoded?;
+        self.newest = place;
+        Some(())
+    }
+
+    /// The state of an update, if its hash is the announced one.
+    fn decode(
+        &mut self,
+        tick: Tick,
+        head: &UpdateHead,
+        delta: &[u8],
+        place: usize,
+        state: &mut GameState,
+    ) -> Option<()> {
+        let empty = GameState::default();
+        let base = match head.carried {
+            StateForm::Since(back) => match Tick(tick.0.checked_sub(back)?) {
+                Tick(0) => &self.first,
+                at => {
+                    let known = self.states.iter().enumerate();
+                    let mut known = known.filter(|&(i, kept)| i != place && kept.tick == at);
+                    &known.next()?.1.state
+                }
+            },
+            _ => &empty,
+        };
+        self.coder.decode(base, delta, state).ok()?;
+        let is_it = state.globals.len() == 1 && state.tick() == tick && state.hash().whole == head.hash;
+        is_it.then_some(())
     }
 }

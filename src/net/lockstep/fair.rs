@@ -55,14 +55,6 @@ struct Own {
     lead_us: i64,
 }
 
-/// The first tick of the inputs, and that of the commitments, that somebody does not have. Without commitments both
-/// are the same.
-#[derive(Clone, Copy)]
-pub(in crate::net) struct Front {
-    pub(in crate::net) inputs: Tick,
-    pub(in crate::net) commitments: Tick,
-}
-
 impl FairPlay {
     /// Before tick 0. `rng` must be unpredictable.
     pub(in crate::net) fn new(seating: &Seating, rng: ChaCha12Rng, lead: DelayControl) -> Self {

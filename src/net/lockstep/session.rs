@@ -45,22 +45,20 @@ use crate::net::connection::pair_keys::{PairSecret, PublicKey};
 use crate::net::connection::path::Trust;
 use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::signing::{Signer, SigningKey};
-use crate::net::connection::{Closing, Connection, QUIET_AFTER, SILENT_AFTER};
+use crate::net::connection::{Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::net::discovery::Beacon;
-use crate::net::join::Seat;
+use crate::net::join::{Applicant, Seat};
 use crate::net::outbox::{Outbox, Transmit};
 use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::delay::DelayControl;
+use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::link::Link;
-use crate::net::table::lobby::LobbyNews;
 use crate::net::table::local_inputs::TooManyCommands;
 use crate::net::table::pause::LONG_STALL;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
-use crate::net::wire::message::{
-    ADDRESSES_MAX, JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo,
-};
+use crate::net::wire::message::{ADDRESSES_MAX, JoinConfirm, MatchConfig, PacketId, SeatInfo};
 use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
@@ -72,16 +70,17 @@ const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
 
 enum Role {
     Host {
-        listener: Box<Listener>,
+        room: Box<HostedRoom>,
         teams: ArrayVec<u8, PLAYERS_MAX>,
         countdown: Duration,
         guests: Vec<Guest>,
-        round: u32,
     },
     Guest {
         via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
         pair_secret: PairSecret,
         cipher: CipherKind,
+        /// How long to wait for the start.
+        give_up_at: Option<Time>,
     },
 }
 
@@ -131,28 +130,17 @@ enum Phase {
 pub struct LockstepSession {
     now: Time,
     wakeup: Wakeup,
-    /// Until when arrivals are not used to measure the network.
-    ignore_samples_until: Time,
     settings: Settings,
     role: Role,
     phase: Phase,
-    config: Option<MatchConfig>,
+    config: MatchConfig,
     me: PlayerId,
-    /// Host: what the guests have been told of the lobby.
-    lobby_news: LobbyNews,
-    /// Host: this computer's own addresses other than loopback.
-    own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
-    roster: Roster,
     /// A guest's first link is the one to its host.
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
     seated: Option<Seated>,
     play: Option<Play>,
     chat_limits: ChatLimits,
     votes: Votes,
-    /// Connections of guests that lost their seat before tick 0.
-    closing: Closing,
-    give_up_at: Option<Time>,
-    beacon: Option<Beacon>,
     signing: Signing,
     rng: ChaCha12Rng,
     out: Outbox,
@@ -171,15 +159,17 @@ impl LockstepSession {
         );
         let Entropy { seed, cipher } = entropy.into();
         let mut rng = ChaCha12Rng::from_seed(seed);
-        let listener = Box::new(Listener::new(now, host.config, host.room_code, cipher, &mut rng));
+        let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
+        let give_up_at = settings.wait.map(|wait| now.plus(wait));
+        let room = Box::new(HostedRoom::new(listener, host.beacon, give_up_at));
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
         let signer = Signer::new(&drawn, cipher);
         drawn.zeroize();
         let signing = Signing::new(signer, cipher);
         let guests = Vec::with_capacity(PLAYERS_MAX - 1);
-        let role = Role::Host { listener, teams: host.teams, countdown: host.countdown, guests, round: 0 };
-        Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), (signing, rng)) }
+        let role = Role::Host { room, teams: host.teams, countdown: host.countdown, guests };
+        Self::new(now, settings, role, host.config, (signing, rng))
     }
 
     /// Takes the seat that a host gave.
@@ -189,12 +179,11 @@ impl LockstepSession {
     #[must_use]
     pub fn seated(now: Time, seat: Seat) -> Self {
         assert_eq!(seat.architecture(), Architecture::P2p, "a seat among peers");
-        let Seat { settings, at, confirm, protection, pair_secret, signer, cipher, via, .. } = seat;
-        let role = Role::Guest { via, pair_secret, cipher };
-        let (give_up_at, out) = (seat.give_up_at, seat.out);
-        let mut session =
-            Self::new(now, settings, role, Some(confirm.config), (Signing::new(signer, cipher), seat.rng));
-        (session.me, session.give_up_at, session.out) = (confirm.player, give_up_at, out);
+        let Seat { guest, confirm, protection, out } = seat;
+        let Applicant { settings, host: at, cipher, pair_secret, signer, via, give_up_at, rng, .. } = guest;
+        let role = Role::Guest { via, pair_secret, cipher, give_up_at };
+        let mut session = Self::new(now, settings, role, confirm.config, (Signing::new(signer, cipher), rng));
+        (session.me, session.out) = (confirm.player, out);
         let path = (&[at][..], Trust::Proven);
         let connection = Connection::new(now, path, protection, &mut session.rng);
         session.links.push(Link::new(now, PlayerId(0), connection));
@@ -206,29 +195,22 @@ impl LockstepSession {
         now: Time,
         settings: Settings,
         role: Role,
-        config: Option<MatchConfig>,
+        config: MatchConfig,
         (signing, rng): (Signing, ChaCha12Rng),
     ) -> Self {
         Self {
             now,
             wakeup: Wakeup::default(),
-            ignore_samples_until: now,
-            give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             role,
             phase: Phase::Gathering,
             config,
             me: PlayerId(0),
-            lobby_news: LobbyNews::default(),
-            own_addresses: ArrayVec::new(),
-            roster: Roster::new(),
             links: ArrayVec::new(),
             seated: None,
             play: None,
             chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
-            closing: Closing::default(),
-            beacon: None,
             signing,
             rng,
             out: Outbox::new(Traffic::default()),
@@ -238,7 +220,9 @@ impl LockstepSession {
     /// Host: sets this computer's own addresses other than loopback, of which the first few are used: players
     /// at these may take all seats.
     pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
+        if let Role::Host { room, .. } = &mut self.role {
+            room.set_own_addresses(addresses);
+        }
     }
 
     /// Handles a received datagram.
@@ -272,7 +256,9 @@ impl LockstepSession {
         self.now = self.now.max(now);
         let overslept = self.wakeup.take_lateness(self.now);
         if overslept > Duration::ZERO {
-            self.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
+            if let Some(play) = &mut self.play {
+                play.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
+            }
             // The datagrams sent meanwhile have not been read yet: this process was suspended, not the peers.
             for link in &mut self.links {
                 link.connection.forgive(self.now, overslept);
@@ -302,12 +288,12 @@ impl LockstepSession {
             Phase::Seating { .. } => !self.is_host(),
             _ => false,
         };
-        let patience = self.give_up_at.filter(|_| is_waiting);
+        let patience = self.give_up_at().filter(|_| is_waiting);
         let agreeing = self.play.as_ref().filter(|_| self.is_agreeing());
         let suspicion = agreeing.and_then(|play| play.departures.due_at());
         let messages = self.links.iter().filter(|link| self.is_reachable(link));
         let messages = messages.filter_map(|link| link.connection.poll_timeout()).min();
-        let closing = self.closing.poll_timeout();
+        let closing = self.room().and_then(|room| room.closing.poll_timeout());
         let at = [pings, phase, patience, suspicion, messages, closing].into_iter().flatten().min();
         self.wakeup.ask(self.now, at)
     }
@@ -322,7 +308,9 @@ impl LockstepSession {
                     peer.connection.flush(self.now, &mut self.out);
                 }
             }
-            self.closing.flush(self.now, &mut self.out);
+            if let Role::Host { room, .. } = &mut self.role {
+                room.closing.flush(self.now, &mut self.out);
+            }
         }
         self.out.poll_transmit()
     }
@@ -359,7 +347,7 @@ impl LockstepSession {
         command: Command,
     ) -> Result<(), TooManyCommands> {
         match &mut self.play {
-            Some(play) => play.local_inputs.command(not_before, given, command),
+            Some(play) => play.own.inputs.command(not_before, given, command),
             None => Ok(()),
         }
     }
@@ -367,13 +355,13 @@ impl LockstepSession {
     /// The first tick whose input is not committed: commands submitted now become part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
-        self.play.as_ref().map_or(Tick(0), |play| play.local_inputs.next())
+        self.play.as_ref().map_or(Tick(0), |play| play.own.inputs.next())
     }
 
     /// Sets the hero's held control from tick `not_before` on, or from the earliest possible tick after it.
     pub fn submit_hero(&mut self, not_before: Tick, hero: HeroControl) {
         if let Some(play) = &mut self.play {
-            play.local_inputs.hero(not_before, hero);
+            play.own.inputs.hero(not_before, hero);
         }
     }
 
@@ -436,7 +424,7 @@ impl LockstepSession {
     #[doc(hidden)]
     pub fn commit_late(&mut self) {
         if let Some(play) = &mut self.play {
-            play.delay = DelayControl::new(self.now, self.links.len(), 0, play.clock.tick_us(), true);
+            play.own.delay = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), true);
         }
     }
 
@@ -454,19 +442,19 @@ impl LockstepSession {
         self.me
     }
 
-    /// The configuration of the match; known once confirmed.
+    /// The configuration of the match.
     #[must_use]
-    pub const fn config(&self) -> Option<&MatchConfig> {
-        self.config.as_ref()
+    pub const fn config(&self) -> &MatchConfig {
+        &self.config
     }
 
     /// The first tick for which no input of this player is committed yet, and the committed inputs of ticks
     /// that have not run, in their canonical bytes; empty before tick 0 is agreed.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &[u8])>) {
-        let next = self.play.as_ref().map_or(Tick(0), |play| play.local_inputs.next());
+        let next = self.play.as_ref().map_or(Tick(0), |play| play.own.inputs.next());
         let inputs = self.play.iter().flat_map(|play| {
             let from = play.gate.next();
-            play.local_inputs.since(from).filter(move |sealed| sealed.tick >= from)
+            play.own.inputs.since(from).filter(move |sealed| sealed.tick >= from)
         });
         (next, inputs.map(|sealed| (sealed.tick, &sealed.bytes[..])))
     }
@@ -485,7 +473,7 @@ impl LockstepSession {
     /// The input delay now, in microseconds; known once tick 0 is agreed.
     #[must_use]
     pub fn delay_us(&self) -> Option<i64> {
-        self.play.as_ref().map(|play| play.delay.delay_us())
+        self.play.as_ref().map(|play| play.own.delay.delay_us())
     }
 
     /// The player whose input the next tick waits for although it is due.
@@ -502,8 +490,8 @@ impl LockstepSession {
 
     /// The room's beacon, while the room is open.
     #[must_use]
-    pub const fn beacon(&self) -> Option<&Beacon> {
-        self.beacon.as_ref()
+    pub fn beacon(&self) -> Option<&Beacon> {
+        self.room()?.beacon.as_ref()
     }
 
     /// Reports peers that are silent, and gives up those that stay silent.
@@ -529,6 +517,18 @@ impl LockstepSession {
 
     const fn is_host(&self) -> bool {
         matches!(self.role, Role::Host { .. })
+    }
+
+    /// How long to wait for the guests, or for the host.
+    const fn give_up_at(&self) -> Option<Time> {
+        match &self.role {
+            Role::Host { room, .. } => room.give_up_at,
+            Role::Guest { give_up_at, .. } => *give_up_at,
+        }
+    }
+
+    fn room(&self) -> Option<&HostedRoom> {
+        if let Role::Host { room, .. } = &self.role { Some(room) } else { None }
     }
 
     fn on_lost(&mut self, link: usize) {

@@ -9,9 +9,9 @@ use crate::net::wire::message::{Chat, PacketId};
 impl ServerSession {
     /// A client has sent a line.
     pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Handled {
-        let is_lobby = self.begin.is_none();
+        let is_lobby = self.ticks.begin.is_none();
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
-        let player = client.player;
+        let player = client.link.player;
         if matches!(self.phase, Phase::Closed) || chat.from != player {
             return Err(OutOfPlace);
         }
@@ -21,7 +21,7 @@ impl ServerSession {
         for other in self.clients.iter_mut().flatten() {
             // A client that has rejoined receives chat only once it plays.
             let hears = other.is_in() && (is_lobby || other.link.is_ready());
-            if other.player != player && hears && other.link.connection.queued() < LINES_WAITING_MAX {
+            if other.link.player != player && hears && other.link.connection.queued() < LINES_WAITING_MAX {
                 other.link.connection.send(&mut self.out, PacketId::Chat, &chat);
             }
         }

@@ -12,7 +12,7 @@ use crate::net::table::chat::ChatLimit;
 use crate::net::table::link::Link;
 use crate::net::time::Time;
 use crate::net::wire::message::{SeatInfo, Token};
-use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
+use crate::sim::{PLAYERS_MAX, Tick, TickRate};
 
 /// How many rejections a client may collect before it is expelled. Datagrams that cannot be opened, replays
 /// above all, do not count: links and strangers repeat datagrams, too.
@@ -68,7 +68,7 @@ impl Clients {
 
     /// Puts the client into its seat.
     pub(super) fn put(&mut self, client: ClientConnection) {
-        if let Some(seat) = self.0.get_mut(client.player.index()) {
+        if let Some(seat) = self.0.get_mut(client.link.player.index()) {
             *seat = Some(client);
         }
     }
@@ -91,7 +91,6 @@ impl DerefMut for Clients {
 /// One client's end of the server.
 #[derive(Debug)]
 pub(super) struct ClientConnection {
-    pub(super) player: PlayerId,
     pub(super) seat: SeatInfo,
     /// In the lobby: whether the player is ready.
     pub(super) is_ready: bool,
@@ -107,18 +106,25 @@ pub(super) struct ClientConnection {
     pub(super) updated: Option<Tick>,
     /// The last update that was sent to it, where the link has an instant for sending it again.
     pub(super) last_update: SentUpdate,
-    /// Commands that named other players' units.
-    pub(super) foreign_commands: u32,
-    /// How many of its messages and commands were rejected.
-    pub(super) rejected: u32,
-    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
-    pub(super) skipped: u32,
-    /// Inputs received, and those of them that arrived after their tick was due.
-    pub(super) inputs: u32,
-    pub(super) late: u32,
+    pub(super) counts: ClientCounts,
     refusals: TokenBucket,
     datagrams: TokenBucket,
     pub(super) bits: TokenBucket,
+}
+
+/// What a server counts of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientCounts {
+    /// Commands removed from its inputs because they named other players' units.
+    pub foreign_commands: u32,
+    /// Violations by this client: those commands, and messages dropped after their envelope had been opened.
+    pub rejected: u32,
+    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
+    pub skipped: u32,
+    /// Inputs received.
+    pub inputs: u32,
+    /// Those of them that arrived after their tick was due and became part of a later one.
+    pub late: u32,
 }
 
 /// An update as it was sent: a second sending has the same bytes, so that parts of both fit together.
@@ -140,7 +146,6 @@ impl ClientConnection {
     ) -> Self {
         let datagrams = DATAGRAMS_PER_TICK * u64::from(rate.hz());
         Self {
-            player: link.player,
             seat,
             is_ready,
             admission,
@@ -151,11 +156,7 @@ impl ClientConnection {
             departs: false,
             updated: Some(Tick(0)),
             last_update: SentUpdate::default(),
-            foreign_commands: 0,
-            rejected: 0,
-            skipped: 0,
-            inputs: 0,
-            late: 0,
+            counts: ClientCounts::default(),
             refusals: TokenBucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
             datagrams: TokenBucket::new(now, datagrams, datagrams),
             bits: TokenBucket::new(now, bits_per_s / 20, bits_per_s),
@@ -194,7 +195,7 @@ impl ClientConnection {
 
     /// Counts a violation by this client. False if there were too many.
     pub(super) fn reject(&mut self, now: Time) -> bool {
-        self.rejected = self.rejected.saturating_add(1);
+        self.counts.rejected = self.counts.rejected.saturating_add(1);
         self.refusals.take(now, 1)
     }
 }

@@ -1,7 +1,7 @@
 //! Seats being taken and taken back; the start.
 
 use arrayvec::ArrayVec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
@@ -12,13 +12,13 @@ use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
-use crate::net::table::admission::{READY_WITHIN, may_sit, seats_per_address};
+use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::time::Time;
 use crate::net::wire::message::{
-    Bye, Choice, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, SeatInfo,
-    Seating, Start, Token,
+    Bye, Choice, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, Roster,
+    SeatInfo, Seating, Start, Token,
 };
 use crate::sim::{GameState, PlayerId, StateHash};
 
@@ -28,10 +28,7 @@ impl ServerSession {
     pub fn expected(&self) -> Expected {
         let clients = self.clients.iter().flatten();
         let clients = clients.map(|client| client.link.connection.protection.local_id());
-        Expected::new(
-            clients.chain(self.listener.connection_ids()).chain(self.closing.connection_ids()),
-            None,
-        )
+        Expected::new(clients.chain(self.room.connection_ids()), None)
     }
 
     /// Counts datagrams that [`Self::expected`] has kept from this session.
@@ -45,32 +42,23 @@ impl ServerSession {
             // A client that is too early for the next match repeats its request.
             return Err(OutOfPlace);
         }
-        let answer = self.listener.answer(self.now, from, body, &mut self.rng)?;
-        self.out.transmit(from, answer);
-        Ok(())
+        self.room.on_join_request(self.now, (from, body), &mut self.rng, &mut self.out)
     }
 
     /// A datagram of no client. It is of a guest that asks for a seat, or of a client that lost its seat.
     pub(super) fn on_unseated(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
-        let entrant = match self.listener.open(self.now, from, bytes) {
-            Ok(entrant) if !self.stays() => entrant,
-            Err(DropCause::Unauthenticated) => {
-                return self.closing.receive(self.now, from, bytes, &mut self.out);
-            }
-            Ok(_) => return Err(OutOfPlace),
-            Err(error) => return Err(error),
-        };
+        let entrant = self.room.on_unseated(self.now, (from, bytes), &mut self.out)?;
+        let Some(entrant) = entrant else { return Ok(()) };
+        if self.stays() {
+            return Err(OutOfPlace);
+        }
         let seat = match entrant.entry.token {
             Some(token) => self.kept_seat(token),
-            None => self.free_seat(from, &entrant.entry),
+            None => self.free_seat(from.ip(), &entrant.entry),
         };
         match seat {
             Ok(player) => self.take_seat(from, player, &entrant),
-            Err(reason) => {
-                let refusal = self.listener.refuse(&entrant, reason).ok_or(OutOfPlace)?;
-                self.out.transmit(from, refusal);
-                Ok(())
-            }
+            Err(reason) => self.room.refuse(from, &entrant, reason, &mut self.out),
         }
     }
 
@@ -85,12 +73,12 @@ impl ServerSession {
             return Ok(PlayerId(seat as u8));
         }
         let is_kept = |client: &&ClientConnection| client.admission.token == token && client.is_in();
-        let kept = self.clients.iter().flatten().find(is_kept).map(|client| client.player);
+        let kept = self.clients.iter().flatten().find(is_kept).map(|client| client.link.player);
         let is_open = matches!(self.phase, Phase::Running | Phase::Seating { .. });
         kept.filter(|_| is_open).ok_or(Refusal::Token)
     }
 
-    fn free_seat(&self, from: SocketAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
+    fn free_seat(&self, from: IpAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
         let seats = self.settings.config.seats;
         let open = seats.saturating_sub(u8::from(self.settings.host.is_some()));
         let seated = self.clients.iter().flatten().map(|client| client.admission.from.ip());
@@ -100,20 +88,13 @@ impl ServerSession {
         if !matches!(self.phase, Phase::Gathering) || !self.settings.kept.is_empty() {
             return Err(Refusal::Running);
         }
-        if !may_sit(from.ip(), &self.own_addresses, seated, open) {
-            return Err(Refusal::Address { most: seats_per_address(open) });
-        }
-        match entry.seat {
-            Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
-            Some(seat) => Err(Refusal::Seat { seat, seats }),
-            None => (0..seats).find(|&seat| is_free(seat)).map(PlayerId).ok_or(Refusal::Full { seats }),
-        }
+        self.room.free_seat((from, entry), seated, (seats, open), is_free)
     }
 
     fn take_seat(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
         let (seat, entry) = (player.index(), &entrant.entry);
         let &team = self.settings.teams.get(seat).ok_or(OutOfPlace)?;
-        let protection = self.listener.admit(entrant).ok_or(OutOfPlace)?;
+        let protection = self.room.listener.admit(entrant).ok_or(OutOfPlace)?;
         let mut drawn = [0; 16];
         self.rng.fill_bytes(&mut drawn);
         let before = self.clients.take(seat);
@@ -146,7 +127,7 @@ impl ServerSession {
     /// Tells a client its seat.
     pub(super) fn confirm(&mut self, seat: usize) {
         if let Some(client) = self.clients.at(seat) {
-            let (player, config) = (client.player, self.settings.config);
+            let (player, config) = (client.link.player, self.settings.config);
             let token = Some(client.admission.token);
             self.send(seat, PacketId::JoinConfirm, &JoinConfirm { player, config, token });
         }
@@ -157,13 +138,16 @@ impl ServerSession {
         // Who plays again has said so already.
         let is_rematch = !self.settings.kept.is_empty() && self.clients.iter().all(Option::is_some);
         if is_rematch || LobbyNews::is_complete(&self.lobby()) {
-            self.round = self.round.wrapping_add(1);
-            self.roster = self.clients.iter().flatten().map(|client| client.seat).collect();
+            self.room.round = self.room.round.wrapping_add(1);
             self.phase = Phase::Preparing;
-            self.out.event(Event::Prepare { roster: self.roster.clone() });
+            self.out.event(Event::Prepare { roster: self.roster() });
         } else {
             self.tell_lobby();
         }
+    }
+
+    fn roster(&self) -> Roster {
+        self.clients.iter().flatten().map(|client| client.seat).collect()
     }
 
     /// The seats as they are.
@@ -180,7 +164,7 @@ impl ServerSession {
     /// Tells the clients what has changed.
     pub(super) fn tell_lobby(&mut self) {
         let lobby = self.lobby();
-        if self.settings.kept.is_empty() && self.lobby_news.tells(self.now, &lobby) {
+        if self.settings.kept.is_empty() && self.room.news.tells(self.now, &lobby) {
             for seat in 0..self.clients.len() {
                 self.send(seat, PacketId::Lobby, &lobby);
             }
@@ -198,27 +182,24 @@ impl ServerSession {
     }
 
     fn count_players(&mut self) {
-        let players = self.clients.iter().flatten().count() as u8;
-        if let Some(beacon) = &mut self.settings.beacon {
-            beacon.players = players;
-        }
+        self.room.announce(self.clients.iter().flatten().count() as u8);
     }
 
     /// A client that leaves before tick 0 is agreed frees its seat. In a rematch nobody else may take it, so
     /// the rematch is off.
     pub(super) fn vacate(&mut self, seat: usize) {
         let Some(client) = self.clients.take(seat) else { return };
-        if let (Phase::Seating { since, .. }, Some(at)) = (&self.phase, &mut self.give_up_at) {
+        if let (Phase::Seating { since, .. }, Some(at)) = (&self.phase, &mut self.room.give_up_at) {
             // Time in which all seats were taken does not count as waiting.
             *at = at.plus(self.now.since(*since));
         }
         self.phase = Phase::Gathering;
-        self.closing.push(self.now, client.link.connection);
+        self.room.closing.push(self.now, client.link.connection);
         self.first_hash = None;
         for client in self.clients.iter_mut().flatten() {
             client.link.unheard = None;
         }
-        self.out.event(Event::Vacated { player: client.player });
+        self.out.event(Event::Vacated { player: client.link.player });
         self.count_players();
         if !self.settings.kept.is_empty() {
             self.end_vote();
@@ -262,9 +243,9 @@ impl ServerSession {
     }
 
     fn send_seating(&mut self, seat: usize) {
-        let addresses = self.roster.iter().map(|_| ArrayVec::new()).collect();
-        let public_keys = self.roster.iter().map(|_| [0; 32]).collect();
-        let (round, roster) = (self.round, self.roster.clone());
+        let (round, roster) = (self.room.round, self.roster());
+        let addresses = roster.iter().map(|_| ArrayVec::new()).collect();
+        let public_keys = roster.iter().map(|_| [0; 32]).collect();
         let seating =
             Seating { round, roster, mesh_key: 0, addresses, public_keys, signing_keys: ArrayVec::new() };
         self.send(seat, PacketId::Seating, &seating);
@@ -276,7 +257,7 @@ impl ServerSession {
         let is_running = matches!(self.phase, Phase::Running);
         let link = &mut self.clients.at_mut(seat).ok_or(OutOfPlace)?.link;
         let is_open = is_running || matches!(self.phase, Phase::Seating { .. });
-        if !is_open || ready.round != self.round || link.is_ready() {
+        if !is_open || ready.round != self.room.round || link.is_ready() {
             // It may refer to a seating that has been replaced.
             return Ok(());
         }
@@ -295,14 +276,14 @@ impl ServerSession {
     }
 
     fn send_start(&mut self, seat: usize) {
-        let begin_us = self.begin.unwrap_or(self.now).0;
+        let begin_us = self.ticks.begin.unwrap_or(self.now).0;
         self.send(seat, PacketId::Start, &Start { begin_us });
     }
 
     fn begin_running(&mut self) {
         let begin = self.now.plus(self.settings.countdown);
-        self.clock = crate::net::table::clock::TickClock::new(self.clock.rate(), self.now, begin);
-        self.begin = Some(begin);
+        self.ticks.clock = crate::net::table::clock::TickClock::new(self.ticks.clock.rate(), self.now, begin);
+        self.ticks.begin = Some(begin);
         self.phase = Phase::Running;
         for seat in 0..self.clients.len() {
             self.send_start(seat);
@@ -315,7 +296,7 @@ impl ServerSession {
             return;
         }
         // While no updates are sent, pings show the clients that the server is there.
-        let is_running = self.ran.0 > 0 && !self.pauses.is_on();
+        let is_running = self.ticks.ran.0 > 0 && !self.pauses.is_on();
         let every = if is_running { PING_RUNNING } else { PING_SETUP };
         for client in self.clients.iter_mut().flatten() {
             if client.standing == Standing::Here {
@@ -326,7 +307,7 @@ impl ServerSession {
 
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Handled {
         let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
-        let clock_us = is_running.then(|| self.clock.position_us(self.now));
+        let clock_us = is_running.then(|| self.ticks.clock.position_us(self.now));
         let lost_per_mille =
             self.clients.at(seat).ok_or(OutOfPlace)?.link.connection.lost_here().unwrap_or(0);
         let others = self.clients.iter().enumerate().filter(|&(other, _)| other != seat);

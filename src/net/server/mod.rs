@@ -14,34 +14,34 @@ mod running;
 mod settings;
 mod updates;
 
-use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
+pub use self::client::ClientCounts;
 pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
 
 use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
+use crate::net::connection::SILENT_AFTER;
 use crate::net::connection::handshake::Listener;
 use crate::net::connection::keys::{CipherKind, Entropy};
-use crate::net::connection::protection::{Opened, OpeningRoom, SealedPacket, connection_id};
-use crate::net::connection::{Closing, SILENT_AFTER};
-use crate::net::discovery::{self, Beacon};
+use crate::net::connection::protection::{Opened, OpeningRoom, connection_id};
+use crate::net::discovery::Beacon;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event, LinkStatus, Traffic};
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
 use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::clock::TickClock;
-use crate::net::table::lobby::LobbyNews;
+use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
-use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats};
+use crate::net::wire::message::{MatchConfig, PacketId, Seats};
 use crate::net::wire::name::PlayerName;
 use crate::net::wire::update::TimedInputs;
 use crate::sim::{GameState, HashChain, PlayerId, StateHash, Tick, TickInputs};
@@ -80,16 +80,8 @@ pub struct ClientStatus {
     pub name: PlayerName,
     /// Traffic to and from it.
     pub traffic: Traffic,
-    /// Commands removed from its inputs because they named other players' units.
-    pub foreign_commands: u32,
-    /// Violations by this client: those commands, and messages dropped after their envelope had been opened.
-    pub rejected: u32,
-    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
-    pub skipped: u32,
-    /// Inputs received.
-    pub inputs: u32,
-    /// Those of them that arrived after their tick was due and became part of a later one.
-    pub late: u32,
+    /// What the server has counted of it.
+    pub counts: ClientCounts,
     /// The state of the link to it.
     pub link: LinkStatus,
 }
@@ -103,36 +95,36 @@ pub struct ServerTick {
     pub late: Duration,
 }
 
-/// An authoritative server's side of a match.
-pub struct ServerSession {
-    now: Time,
-    wakeup: Wakeup,
-    settings: ServerConfig,
-    /// This computer's addresses.
-    own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
-    listener: Listener,
-    cipher: CipherKind,
-    phase: Phase,
-    clients: Clients,
-    /// Connections of clients that lost their seat before tick 0.
-    closing: Closing,
-    round: u32,
-    lobby_news: LobbyNews,
-    roster: Roster,
-    /// Hash of the state before tick 0.
-    first_hash: Option<u64>,
+/// Which ticks have run, and when the next is due.
+struct Ticks {
     clock: TickClock,
+    /// When tick 0 is due, once that is agreed.
     begin: Option<Time>,
     /// The next tick to hand out.
     next: Tick,
     /// Ticks that have been reported.
     ran: Tick,
+    /// The number of ticks of the match, if it is limited.
     end: Option<Tick>,
+    /// Over the states after each tick that has run.
     chain: HashChain,
+}
+
+/// An authoritative server's side of a match.
+pub struct ServerSession {
+    now: Time,
+    wakeup: Wakeup,
+    settings: ServerConfig,
+    cipher: CipherKind,
+    room: HostedRoom,
+    phase: Phase,
+    clients: Clients,
+    /// Hash of the state before tick 0.
+    first_hash: Option<u64>,
+    ticks: Ticks,
     updates: Updates,
     pauses: Pauses,
     votes: Votes,
-    give_up_at: Option<Time>,
     rng: ChaCha12Rng,
     out: Outbox,
 }
@@ -144,31 +136,31 @@ impl ServerSession {
     /// # Panics
     /// If there are fewer than two seats, or the number of teams differs from the number of seats.
     #[must_use]
-    pub fn new(now: Time, settings: ServerConfig, entropy: impl Into<Entropy>) -> Self {
+    pub fn new(now: Time, mut settings: ServerConfig, entropy: impl Into<Entropy>) -> Self {
         let config = settings.config;
         let seats = usize::from(config.seats);
         assert!(seats >= 2 && settings.teams.len() == seats, "one team per seat");
         let Entropy { seed, cipher } = entropy.into();
         let mut rng = ChaCha12Rng::from_seed(seed);
+        let listener = Listener::new(now, config, settings.room_code, cipher, &mut rng);
+        let give_up_at = settings.wait.map(|wait| now.plus(wait));
+        let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at);
         Self {
             now,
             wakeup: Wakeup::default(),
-            own_addresses: ArrayVec::new(),
-            listener: Listener::new(now, config, settings.room_code, cipher, &mut rng),
             cipher,
+            room,
             phase: Phase::Gathering,
             clients: Clients::new(seats),
-            closing: Closing::default(),
-            round: 0,
-            lobby_news: LobbyNews::default(),
-            roster: Roster::new(),
             first_hash: None,
-            clock: TickClock::new(config.tick_rate, now, now),
-            begin: None,
-            next: Tick(0),
-            ran: Tick(0),
-            end: config.ticks.map(Tick),
-            chain: HashChain::default(),
+            ticks: Ticks {
+                clock: TickClock::new(config.tick_rate, now, now),
+                begin: None,
+                next: Tick(0),
+                ran: Tick(0),
+                end: config.ticks.map(Tick),
+                chain: HashChain::default(),
+            },
             updates: Updates::new(
                 config.tick_rate,
                 settings.updates,
@@ -176,7 +168,6 @@ impl ServerSession {
             ),
             pauses: Pauses::default(),
             votes: Votes::default(),
-            give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             rng,
             out: Outbox::new(Traffic::default()),
@@ -186,7 +177,7 @@ impl ServerSession {
     /// Sets this computer's own addresses other than loopback, of which the first few are used: players at
     /// these may take all seats.
     pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
+        self.room.set_own_addresses(addresses);
     }
 
     /// Handles a received datagram.
@@ -202,12 +193,7 @@ impl ServerSession {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         match PacketId::of(first).ok_or(DropCause::Malformed)? {
             PacketId::JoinRequest => self.on_join_request(from, body),
-            PacketId::RoomQuery => {
-                let beacon = self.settings.beacon.as_ref().ok_or(OutOfPlace)?;
-                let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
-                self.out.transmit(from, SealedPacket::unconnected(&reply));
-                Ok(())
-            }
+            PacketId::RoomQuery => self.room.on_query(from, bytes, &mut self.out),
             id => self.on_enveloped(from, id, bytes),
         }
     }
@@ -250,7 +236,7 @@ impl ServerSession {
         if client.link.connection.receive_path(from, id, body, &mut self.out)? {
             return Ok(());
         }
-        let player = client.player;
+        let player = client.link.player;
         let was_silent = core::mem::take(&mut client.link.connection.is_silent);
         if matches!(client.standing, Standing::Away { .. }) {
             client.standing = Standing::Here;
@@ -306,7 +292,8 @@ impl ServerSession {
     /// by the caller.
     pub fn reject_command(&mut self, player: PlayerId) {
         if let Some(client) = self.clients.at_mut(player.index()) {
-            client.foreign_commands = client.foreign_commands.saturating_add(1);
+            let counted = &mut client.counts.foreign_commands;
+            *counted = counted.saturating_add(1);
             self.reject(player.index());
         }
     }
@@ -317,7 +304,7 @@ impl ServerSession {
         self.make_up_for(self.wakeup.take_lateness(self.now));
         self.ping_clients();
         match self.phase {
-            Phase::Gathering if self.give_up_at.is_some_and(|at| self.now >= at) => {
+            Phase::Gathering if self.room.give_up_at.is_some_and(|at| self.now >= at) => {
                 if self.settings.kept.is_empty() {
                     self.close(End::NoAnswer);
                 } else {
@@ -345,18 +332,24 @@ impl ServerSession {
         let reachable = self.clients.iter().flatten().filter(|client| self.is_reachable(client));
         let messages = reachable.filter_map(|client| client.link.connection.poll_timeout()).min();
         let phase = match self.phase {
-            Phase::Gathering => self.give_up_at,
+            Phase::Gathering => self.room.give_up_at,
             Phase::Preparing | Phase::Over => None,
             Phase::Seating { since } => Some(since.plus(READY_WITHIN)),
             Phase::Ending { send_at, until, .. } => Some(until.unwrap_or(send_at)),
             Phase::Running => {
                 let second = self.clients.iter().flatten().filter_map(|client| client.link.second_at);
-                second.chain([self.clock.at(self.next)]).min()
+                second.chain([self.ticks.clock.at(self.ticks.next)]).min()
             }
             Phase::Closed => return None,
         };
-        let due =
-            [pings, messages, phase, self.pauses.due_at(), self.vote_due_at(), self.closing.poll_timeout()];
+        let due = [
+            pings,
+            messages,
+            phase,
+            self.pauses.due_at(),
+            self.vote_due_at(),
+            self.room.closing.poll_timeout(),
+        ];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -384,7 +377,7 @@ impl ServerSession {
                     client.link.connection.flush(now, &mut self.out);
                 }
             }
-            self.closing.flush(now, &mut self.out);
+            self.room.closing.flush(now, &mut self.out);
         }
         self.out.poll_transmit()
     }
@@ -401,14 +394,14 @@ impl ServerSession {
     /// The next tick, if it is due. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<ServerTick> {
         self.now = self.now.max(now);
-        let (tick, due) = (self.next, self.clock.at(self.next));
-        let is_over = self.end.is_some_and(|end| tick >= end);
-        if !matches!(self.phase, Phase::Running) || is_over || self.ran != tick || self.now < due {
+        let (tick, due) = (self.ticks.next, self.ticks.clock.at(self.ticks.next));
+        let is_over = self.ticks.end.is_some_and(|end| tick >= end);
+        if !matches!(self.phase, Phase::Running) || is_over || self.ticks.ran != tick || self.now < due {
             return None;
         }
         let late = self.now.since(due);
-        self.clock.forgive(self.now, tick);
-        self.next = tick.plus(1);
+        self.ticks.clock.forgive(self.now, tick);
+        self.ticks.next = tick.plus(1);
         self.unpause();
         let (inputs, given) = self.clients.iter_mut().map(|client| running::input_of(client, tick)).unzip();
         Some(ServerTick { timed: TimedInputs { inputs: TickInputs { tick, inputs }, given }, late })
@@ -421,11 +414,11 @@ impl ServerSession {
     pub fn report(&mut self, now: Time, timed: &TimedInputs, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
         let inputs = &timed.inputs;
-        assert_eq!(inputs.tick.plus(1), self.next, "ticks are reported in order");
-        self.ran = self.next;
-        self.chain = self.chain.then(hash.whole);
+        assert_eq!(inputs.tick.plus(1), self.ticks.next, "ticks are reported in order");
+        self.ticks.ran = self.ticks.next;
+        self.ticks.chain = self.ticks.chain.then(hash.whole);
         self.updates.keep(timed, hash.whole);
-        let is_last = self.end.is_some_and(|end| self.ran >= end);
+        let is_last = self.ticks.end.is_some_and(|end| self.ticks.ran >= end);
         if is_last || self.updates.is_state_due(self.wants_state()) {
             self.updates.keep_state(hash, state);
         }
@@ -444,7 +437,7 @@ impl ServerSession {
     /// The world reports that the match ended with the tick reported last.
     pub fn finish(&mut self, hash: &StateHash, state: &GameState) {
         if matches!(self.phase, Phase::Running) {
-            self.end = Some(self.ran);
+            self.ticks.end = Some(self.ticks.ran);
             self.updates.keep_state(hash, state);
             if !self.updates.is_due() {
                 self.send_updates();
@@ -487,14 +480,10 @@ impl ServerSession {
     /// The clients, by seat.
     pub fn clients(&self) -> impl Iterator<Item = ClientStatus> {
         self.clients.iter().flatten().map(|client| ClientStatus {
-            player: client.player,
+            player: client.link.player,
             name: client.seat.name,
             traffic: client.link.connection.traffic,
-            foreign_commands: client.foreign_commands,
-            rejected: client.rejected,
-            skipped: client.skipped,
-            inputs: client.inputs,
-            late: client.late,
+            counts: client.counts,
             link: client.link.status(self.now),
         })
     }
@@ -502,7 +491,7 @@ impl ServerSession {
     /// The room's beacon, while the room is open.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
-        self.settings.beacon.as_ref()
+        self.room.beacon.as_ref()
     }
 
     /// Whether a connected client cannot continue from its own state.
@@ -516,7 +505,7 @@ impl ServerSession {
         let is_running = matches!(self.phase, Phase::Running);
         for seat in 0..self.clients.len() {
             let Some(client) = self.clients.at_mut(seat) else { continue };
-            let (player, silence) = (client.player, self.now.since(client.link.connection.heard_at));
+            let (player, silence) = (client.link.player, self.now.since(client.link.connection.heard_at));
             match client.standing {
                 // It does not acknowledge reliable messages.
                 Standing::Here | Standing::Away { .. } if client.link.connection.is_broken() => {
@@ -541,7 +530,12 @@ impl ServerSession {
     }
 
     fn seats_of(&self, is_it: impl Fn(&ClientConnection) -> bool) -> Seats {
-        self.clients.iter().flatten().filter(|client| is_it(client)).map(|client| client.player).collect()
+        self.clients
+            .iter()
+            .flatten()
+            .filter(|client| is_it(client))
+            .map(|client| client.link.player)
+            .collect()
     }
 
     fn close(&mut self, end: End) {

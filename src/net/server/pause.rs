@@ -48,8 +48,8 @@ impl ServerSession {
     pub(super) fn pause_after(&mut self, inputs: &TickInputs, hash: &StateHash, state: &GameState) {
         let Some(player) = self.pauses.taken.wish(inputs) else { return };
         self.pauses.taken.take(player);
-        self.clock.set(self.now.plus(PAUSE_LONGEST), self.next);
-        self.pauses.current = Some(Current { next: self.next, is_ending: false, send_at: self.now });
+        self.ticks.clock.set(self.now.plus(PAUSE_LONGEST), self.ticks.next);
+        self.pauses.current = Some(Current { next: self.ticks.next, is_ending: false, send_at: self.now });
         self.updates.keep_state(hash, state);
         self.out.event(Event::Paused { player });
     }
@@ -59,10 +59,10 @@ impl ServerSession {
         let is_stalled = suspended >= LONG_STALL
             && matches!(self.phase, Phase::Running)
             && !self.pauses.is_on()
-            && self.now.since(self.clock.at(self.next)) >= LONG_STALL;
+            && self.now.since(self.ticks.clock.at(self.ticks.next)) >= LONG_STALL;
         if is_stalled {
-            self.clock.set(self.now.plus(RESUME_COUNTDOWN), self.next);
-            self.pauses.current = Some(Current { next: self.next, is_ending: true, send_at: self.now });
+            self.ticks.clock.set(self.now.plus(RESUME_COUNTDOWN), self.ticks.next);
+            self.pauses.current = Some(Current { next: self.ticks.next, is_ending: true, send_at: self.now });
             self.tell_resume();
         }
     }
@@ -79,8 +79,8 @@ impl ServerSession {
         matches!(self.phase, Phase::Running).then_some(()).ok_or(OutOfPlace)?;
         let current = self.pauses.current.as_mut().filter(|_| resume.pause == self.pauses.taken.count);
         let Some(current) = current.filter(|current| !current.is_ending) else { return Ok(()) };
-        let at = self.now.plus(RESUME_COUNTDOWN).min(self.clock.at(current.next));
-        self.clock.set(at, current.next);
+        let at = self.now.plus(RESUME_COUNTDOWN).min(self.ticks.clock.at(current.next));
+        self.ticks.clock.set(at, current.next);
         current.is_ending = true;
         self.tell_resume();
         Ok(())
@@ -88,7 +88,7 @@ impl ServerSession {
 
     /// Tells all clients when the next tick is due.
     fn tell_resume(&mut self) {
-        let resume = Resume { pause: self.pauses.taken.count, at_us: self.clock.at(self.next).0 };
+        let resume = Resume { pause: self.pauses.taken.count, at_us: self.ticks.clock.at(self.ticks.next).0 };
         for player in self.seats_of(|client| client.is_in()).iter() {
             self.send(player.index(), PacketId::Resume, &resume);
         }

@@ -49,14 +49,15 @@ impl ServerSession {
         self.rng.fill_bytes(&mut entropy.seed);
         let kept = self.clients.iter().flatten().map(|client| client.admission.token).collect();
         let config = next_config(self.settings.config);
-        let mut settings = ServerConfig { config, kept, ..self.settings.clone() };
+        let beacon = self.room.beacon.clone();
+        let mut settings = ServerConfig { config, kept, beacon, ..self.settings.clone() };
         if let Some(beacon) = &mut settings.beacon {
             // The seats are reserved for their players.
             beacon.players = beacon.seats;
         }
         let mut next = Self::new(self.now, settings, entropy);
         let return_by = self.now.plus(RETURN_WITHIN);
-        next.give_up_at = Some(next.give_up_at.map_or(return_by, |at| at.min(return_by)));
+        next.room.give_up_at = Some(next.room.give_up_at.map_or(return_by, |at| at.min(return_by)));
         // Messages that are still queued are sent.
         core::mem::swap(&mut next.out, &mut self.out);
         next
@@ -93,7 +94,7 @@ impl ServerSession {
 
     /// A client stays, and its player may want a rematch.
     pub(super) fn on_rematch(&mut self, seat: usize, rematch: Rematch) -> Handled {
-        let player = self.clients.at(seat).ok_or(OutOfPlace)?.player;
+        let player = self.clients.at(seat).ok_or(OutOfPlace)?.link.player;
         let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
         if !is_asked || !self.settings.stays || self.votes.is_over {
             // It gets a goodbye instead.
@@ -115,7 +116,7 @@ impl ServerSession {
     }
 
     fn send_votes(&mut self, seat: usize) {
-        let (ticks, chain, wanted) = (self.ran.0, self.chain.0, self.votes.wanted);
+        let (ticks, chain, wanted) = (self.ticks.ran.0, self.ticks.chain.0, self.votes.wanted);
         self.send(seat, PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
     }
 

@@ -61,7 +61,7 @@ impl ServerSession {
     }
 
     fn on_inputs(&mut self, seat: usize, body: &[u8]) -> Handled {
-        let (now, next, ran) = (self.now, self.next, self.ran);
+        let (now, next, ran) = (self.now, self.ticks.next, self.ticks.ran);
         let (header, inputs) = decode_client_inputs(body)?;
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         let first = header.first_near(client.queue.received().unwrap_or(next)).ok_or(OutOfPlace)?;
@@ -104,9 +104,9 @@ impl ServerSession {
         }
         if let Some(received) = client.queue.received().filter(|&received| received > lacked) {
             let came = (lacked.0..received.0).map(Tick);
-            client.inputs = client.inputs.saturating_add(received.since(lacked));
-            client.late += came.filter(|&number| self.clock.at(number) < now).count() as u32;
-            client.link.margin.note(lacked, self.clock.at(lacked).minus(now));
+            client.counts.inputs = client.counts.inputs.saturating_add(received.since(lacked));
+            client.counts.late += came.filter(|&number| self.ticks.clock.at(number) < now).count() as u32;
+            client.link.margin.note(lacked, self.ticks.clock.at(lacked).minus(now));
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl ServerSession {
 
     /// A client has been rejected too often: it is notified and loses its seat.
     pub(super) fn expel(&mut self, seat: usize) {
-        let rejected = self.clients.at(seat).map_or(0, |client| client.rejected);
+        let rejected = self.clients.at(seat).map_or(0, |client| client.counts.rejected);
         self.dismiss(seat, Bye::Expelled { rejected });
     }
 
@@ -157,23 +157,23 @@ impl ServerSession {
 
     /// The seat surrenders in the next tick.
     fn depart(&mut self, seat: usize, standing: Standing) {
-        let tick = self.next;
+        let tick = self.ticks.next;
         let Some(client) = self.clients.at_mut(seat).filter(|client| client.is_in()) else { return };
         (client.standing, client.departs) = (standing, true);
-        let (player, is_lost) = (client.player, standing == Standing::Lost);
+        let (player, is_lost) = (client.link.player, standing == Standing::Lost);
         self.out.event(Event::Departed { player, tick, is_lost });
         if matches!(self.phase, Phase::Ending { .. }) {
             self.end();
         } else if self.pauses.is_on() && self.clients.iter().flatten().all(|client| !client.is_in()) {
             // A disconnected client cannot resume the match any more.
-            self.clock.set(self.now, self.next);
+            self.ticks.clock.set(self.now, self.ticks.next);
         }
     }
 
     /// Closes the match if no client is left.
     pub(super) fn close_deserted(&mut self) {
         let lost = self.clients.iter().flatten().find(|client| client.standing == Standing::Lost);
-        let end = lost.map_or(End::PeerLeft(PlayerId(0)), |client| End::PeerLost(client.player));
+        let end = lost.map_or(End::PeerLeft(PlayerId(0)), |client| End::PeerLost(client.link.player));
         self.close(end);
     }
 
@@ -188,7 +188,9 @@ impl ServerSession {
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         // Who votes has every tick, and may have gone on to the next match before it could say so.
         let knows = |client: &ClientConnection| {
-            client.link.said_bye || self.votes.stays(client.player) || client.updated >= Some(self.ran)
+            client.link.said_bye
+                || self.votes.stays(client.link.player)
+                || client.updated >= Some(self.ticks.ran)
         };
         let has_all = |client: &ClientConnection| client.link.said_bye || client.link.connection.is_idle();
         if let Some(until) = until {
@@ -213,8 +215,8 @@ impl ServerSession {
     /// Says goodbye, once, over the reliable channel.
     fn say_bye(&mut self, end: End, known_by: Time) {
         let bye = match end {
-            End::Finished => Bye::Finished { ticks: self.ran.0, chain: self.chain.0 },
-            _ => Bye::Left { tick: self.ran.0 },
+            End::Finished => Bye::Finished { ticks: self.ticks.ran.0, chain: self.ticks.chain.0 },
+            _ => Bye::Left { tick: self.ticks.ran.0 },
         };
         for player in
             self.seats_of(|client| client.standing == Standing::Here && !client.link.said_bye).iter()

@@ -236,17 +236,17 @@ impl ServerSession {
                 Some(tick) => self.send_parts(seat, tick),
                 // A relay keeps states less often than it sends.
                 None if self.updates.is_relay => {}
-                None => client.skipped += 1,
+                None => client.counts.skipped += 1,
             }
         }
     }
 
     fn send_parts(&mut self, seat: usize, tick: Tick) {
-        let is_last = matches!(self.phase, Phase::Ending { .. }) || self.end == Some(tick);
+        let is_last = matches!(self.phase, Phase::Ending { .. }) || self.ticks.end == Some(tick);
         let bytes = core::mem::take(&mut self.updates.bytes);
         let sending = self.updates.sending % 4;
         let is_repeated = self.settings.repeat_updates && !self.updates.is_relay;
-        let half_a_tick = Duration::from_micros(self.clock.tick_us().unsigned_abs() / 2);
+        let half_a_tick = Duration::from_micros(self.ticks.clock.tick_us().unsigned_abs() / 2);
         let Some(client) = self.clients.at_mut(seat) else { return };
         client.link.second_at = None;
         if client.bits.overdraw(self.now, bits_of(&bytes)) || is_last {
@@ -258,7 +258,7 @@ impl ServerSession {
             }
             self.send_pieces(seat, tick, sending, &bytes);
         } else {
-            client.skipped += 1;
+            client.counts.skipped += 1;
         }
         self.updates.bytes = bytes;
     }
@@ -317,7 +317,7 @@ fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
         waiting: received.since(client.queue.processed()) as u16,
         margin_tick,
         margin: if margin_tick == 0 { 0 } else { margin },
-        rejected: client.rejected,
+        rejected: client.counts.rejected,
         away: Seats::default(),
         left: Seats::default(),
         lost: Seats::default(),

@@ -36,12 +36,8 @@ pub(in crate::net) struct Link {
     pub(in crate::net) hold_up: HoldUp,
     /// What it claims about its states.
     pub(in crate::net) claims: Claims,
-    /// It has every input of ours before this tick.
-    pub(in crate::net) acked: Tick,
-    /// In a fair match it has our commitments to all inputs before this tick.
-    pub(in crate::net) acked_commitments: Tick,
-    /// The number of ticks it has run.
-    pub(in crate::net) ran: Tick,
+    /// What it has of ours.
+    pub(in crate::net) acked: Front,
     /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
     pub(in crate::net) unheard: Option<Seats>,
     /// Whether it has reported that it has everything it needs.
@@ -63,6 +59,14 @@ pub(in crate::net) struct Link {
     pub(in crate::net) resend_at: Time,
 }
 
+/// The first tick of the inputs, and that of the commitments, that somebody does not have. Without commitments both
+/// are the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::net) struct Front {
+    pub(in crate::net) inputs: Tick,
+    pub(in crate::net) commitments: Tick,
+}
+
 /// How long before they are due inputs arrive, at both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::net) struct Margin {
@@ -76,6 +80,8 @@ pub(in crate::net) struct Margin {
 /// What a peer says of its states.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct Claims {
+    /// The number of ticks it has run.
+    pub(in crate::net) ran: Tick,
     /// Its hash chain after each of the last ticks.
     chains: Ring<Option<(Tick, [u8; 2])>, CHAINS>,
     /// The last hashes that it sent.
@@ -86,6 +92,13 @@ pub(in crate::net) struct Claims {
     pub(in crate::net) shown: Vec<ShownHead>,
     /// How many times it claimed a difference of hash chains and then took it back.
     pub(in crate::net) taken_back: u8,
+}
+
+impl Front {
+    /// The later tick of each.
+    pub(in crate::net) fn max(self, other: Self) -> Self {
+        Self { inputs: self.inputs.max(other.inputs), commitments: self.commitments.max(other.commitments) }
+    }
 }
 
 impl Margin {
@@ -145,9 +158,7 @@ impl Link {
             connection,
             hold_up: HoldUp::default(),
             claims: Claims::default(),
-            acked: Tick(0),
-            acked_commitments: Tick(0),
-            ran: Tick(0),
+            acked: Front::default(),
             unheard: None,
             said_bye: false,
             left_at: None,

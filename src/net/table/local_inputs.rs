@@ -50,6 +50,8 @@ impl CommittedInput {
 /// This player's inputs: those not committed yet, and those committed but not yet acknowledged by all.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct LocalInputs {
+    /// The first tick of which there is an input.
+    first: Tick,
     next: Tick,
     hero: HeroControl,
     /// The controls held at any time since the last commit: a press shorter than a tick acts once.
@@ -77,6 +79,7 @@ struct Waiting {
 impl LocalInputs {
     pub(in crate::net) fn new() -> Self {
         Self {
+            first: Tick(0),
             next: Tick(0),
             hero: HeroControl::default(),
             touched: HeroControl::default(),
@@ -93,7 +96,12 @@ impl LocalInputs {
     /// before it.
     pub(in crate::net) fn begin_at(&mut self, tick: Tick) {
         assert!(self.committed.is_empty(), "committed from {} on", self.next);
-        self.next = tick;
+        (self.first, self.next) = (tick, tick);
+    }
+
+    /// The first tick of which there is an input.
+    pub(in crate::net) const fn first(&self) -> Tick {
+        self.first
     }
 
     /// The next tick to commit.

@@ -85,10 +85,10 @@ fn a_cheat_gains_nothing_is_notified_and_expelled_and_the_honest_player_loses_no
         assert!(net.is_over(), "{why:?}");
         let served = net.served.as_ref().expect("over").as_ref().expect("played");
         let cheater = &served.clients[1];
-        let foreign = u64::from(cheater.foreign_commands);
+        let foreign = u64::from(cheater.counts.foreign_commands);
         let count = why.map_or(foreign, |why| cheater.traffic.dropped.of(why));
         assert!(count > 100, "{why:?}: {cheater:?}");
-        assert_eq!(served.clients[0].rejected, 0);
+        assert_eq!(served.clients[0].counts.rejected, 0);
         // A flood is over before the next update; its farewell tells.
         assert!(most > 0 || why == Some(DropCause::RateLimited), "{why:?} is reported in updates");
         assert!(

@@ -170,7 +170,7 @@ fn a_link_that_doubles_datagrams_expels_nobody() {
             for client in &served.clients {
                 let repeated = client.traffic.dropped.of(DropCause::Repeated);
                 assert_eq!(client.traffic.dropped.total(), repeated, "{architecture} {percent} %");
-                assert_eq!(client.rejected, 0, "{architecture} {percent} %");
+                assert_eq!(client.counts.rejected, 0, "{architecture} {percent} %");
                 assert_eq!(repeated > 0, percent > 0, "{architecture} {percent} %: {repeated} repetitions");
             }
             let told = net.seats.iter().map(|seat| seat.summary().rejected);

@@ -176,7 +176,7 @@ fn few_inputs_come_late_at_any_rate_of_updates() {
 /// By client: inputs that came, and those that came late.
 fn counts(net: &Net) -> Vec<[u32; 2]> {
     let clients = net.server.as_ref().expect("runs").session().clients();
-    clients.map(|client| [client.inputs, client.late]).collect()
+    clients.map(|client| [client.counts.inputs, client.counts.late]).collect()
 }
 
 /// When each tick ran with this player's input.

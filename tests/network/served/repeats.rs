@@ -132,7 +132,7 @@ fn repeats_keep_to_the_limit_of_bandwidth() {
         assert!(net.is_over(), "at tick {}", net.tick());
         let served = net.served.as_ref().expect("over").as_ref().expect("played");
         let bits = net.seats[0].down_bits[2..28].iter().sum::<usize>() / 26;
-        (served.clients[0].skipped, bits)
+        (served.clients[0].counts.skipped, bits)
     };
     let ((plain, _), (repeated, bits)) = (play(false), play(true));
     assert!(plain > 20, "{plain} updates are skipped anyway");

@@ -46,7 +46,7 @@ impl LockstepSession {
         // A line from the lobby may arrive here after the seating has, never after the start.
         let is_lobby = !self.has_met() && !self.votes.has_played();
         let is_passed_on = is_lobby && !self.is_host() && link == 0 && author != self.me;
-        let is_seat = self.config.is_some_and(|config| author.0 < config.seats);
+        let is_seat = author.0 < self.config.seats;
         if matches!(self.phase, Phase::Closed) || !is_seat || (author != sender && !is_passed_on) {
             return Err(OutOfPlace);
         }

@@ -191,7 +191,7 @@ impl LockstepSession {
         link.hold_up = HoldUp::default();
         link.resend_at = self.now;
         // Until both have caught up, arrivals were delayed by the outage and do not measure the network.
-        self.ignore_samples_until =
+        play.ignore_samples_until =
             self.now.plus(link.connection.rtt.timeout(SAMPLE_HOLDOFF) * CAUGHT_UP_WITHIN);
     }
 
@@ -238,7 +238,7 @@ impl LockstepSession {
     /// This peer's suspicion of `seats`.
     fn suspicion(&self, seats: Seats) -> Option<Suspicion> {
         let play = self.play.as_ref()?;
-        let held = seats.iter().filter(|player| player.index() < self.roster.len());
+        let held = seats.iter().filter(|player| player.0 < self.config.seats);
         Some(Suspicion {
             seats,
             held: held
@@ -328,7 +328,7 @@ impl LockstepSession {
         let play = self.play.as_ref().filter(|_| self.is_agreeing()).ok_or(OutOfPlace)?;
         // No peer can hold inputs that were never committed, and none are committed farther ahead.
         let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
-        let is_whole = suspicion.seats.bits() >> self.roster.len() == 0
+        let is_whole = suspicion.seats.bits() >> self.config.seats == 0
             && suspicion.held.len() == suspicion.seats.count() as usize
             && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
             && !suspicion.seats.contains(by);
@@ -516,7 +516,7 @@ impl LockstepSession {
         }
         play.departures.departed = play.departures.departed.with(player);
         play.departures.suspects = play.departures.suspects.with(player);
-        play.delay.forget(link);
+        play.own.delay.forget(link);
         if let Some(fair) = &mut play.fair {
             fair.lead.forget(link);
         }
@@ -549,7 +549,7 @@ impl LockstepSession {
         let is_due = is_running && play.is_due(now);
         // A countdown begins no hold-up, and ends none whose input has not arrived.
         let is_waiting = is_due || is_running && play.long_stall.is_some();
-        let stops = |link: &Link| is_waiting && self.is_direct(link) && play.is_stopped_by(link.acked);
+        let stops = |link: &Link| is_waiting && self.is_direct(link) && play.is_stopped_by(link.acked.inputs);
         let stoppers: Seats = self.links.iter().filter(|link| stops(link)).map(|link| link.player).collect();
         let lack = |link: &Link| is_waiting && play.gate.lacks(link.player) && !link.is_gone;
         let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
@@ -560,7 +560,7 @@ impl LockstepSession {
         // Another peer has run the next tick, or revealed its input, so only this one lacks what it had before.
         let next = play.gate.next();
         let is_ahead = |link: &Link| {
-            link.ran > next || !withholding.is_empty() && play.gate.next_needed(link.player) > next
+            link.claims.ran > next || !withholding.is_empty() && play.gate.next_needed(link.player) > next
         };
         let is_behind = self.links.iter().any(|link| self.is_direct(link) && is_ahead(link));
         let is_early = is_behind || !stoppers.is_empty();

@@ -41,7 +41,7 @@ impl LockstepSession {
         };
         // A player who leaves owes the remaining peers all its earlier inputs.
         let sealed = self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.revealed());
-        let has_all = |link: &Link| link.connection.is_idle() && link.acked >= sealed;
+        let has_all = |link: &Link| link.connection.is_idle() && link.acked.inputs >= sealed;
         if self.now >= until || self.links.iter().all(|link| link.said_bye || link.is_gone || has_all(link)) {
             self.close(end);
         } else if self.now >= send_at {
@@ -87,7 +87,7 @@ impl LockstepSession {
     /// Whether this peer has all our inputs and has reported the hash after the last tick.
     fn has_finished(&self, link: &Link) -> bool {
         let end = self.play.as_ref().map_or(Tick(0), |play| play.history.ran());
-        link.said_bye || (link.acked >= end && link.ran >= end)
+        link.said_bye || (link.acked.inputs >= end && link.claims.ran >= end)
     }
 
     fn bye(&self, end: End) -> Bye {
@@ -187,8 +187,8 @@ impl LockstepSession {
     pub(super) fn note_finished(&mut self, link: usize, ticks: u32, chain: u64) -> Handled {
         self.is_possible(ticks).then_some(()).ok_or(OutOfPlace)?;
         let (peer, ran) = (self.links.get_mut(link).ok_or(OutOfPlace)?, Tick(ticks));
-        peer.acked = peer.acked.max(ran);
-        peer.ran = peer.ran.max(ran);
+        peer.acked.inputs = peer.acked.inputs.max(ran);
+        peer.claims.ran = peer.claims.ran.max(ran);
         peer.claims.keep_chain(ran, low_bits(HashChain(chain)));
         if !self.compare_chains(ran) {
             self.end();

@@ -5,9 +5,9 @@ use super::play::Play;
 use super::{LockstepSession, Phase};
 use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::lockstep::fair::{FairPlay, Front};
+use crate::net::lockstep::fair::FairPlay;
 use crate::net::table::delay::DelayControl;
-use crate::net::table::link::Link;
+use crate::net::table::link::{Front, Link};
 use crate::net::time::Time;
 use crate::net::wire::fair_inputs::{
     COMMITMENTS_PER_DATAGRAM_MAX, Commitment, FAIR_BYTES_MAX, FairHeader, Nonce, decode_fair_inputs,
@@ -56,12 +56,12 @@ impl Play {
 
     /// The first tick whose own input the others may not know yet.
     pub(super) fn revealed(&self) -> Tick {
-        self.fair.as_ref().map_or(self.local_inputs.next(), |fair| fair.revealed())
+        self.fair.as_ref().map_or(self.own.inputs.next(), |fair| fair.revealed())
     }
 
     /// What nobody can have of this player.
     pub(super) fn front(&self) -> Front {
-        Front { inputs: self.revealed(), commitments: self.local_inputs.next() }
+        Front { inputs: self.revealed(), commitments: self.own.inputs.next() }
     }
 
     /// What a peer says it has of this player, if that is possible; `wanted` is the first input that it lacks.
@@ -75,7 +75,7 @@ impl Play {
     /// commitments first.
     pub(super) fn reveal(&mut self, now: Time) {
         if let Some(fair) = &mut self.fair {
-            fair.reveal(now, &self.clock, self.departures.suspects());
+            fair.reveal(now, &self.own.clock, self.departures.suspects());
         }
     }
 
@@ -94,7 +94,7 @@ impl Play {
     pub(super) fn restart_delay(&mut self, way_us: i64) {
         // There and back: commitments one way, inputs the other.
         let ways = if self.fair.is_some() { 2 } else { 1 };
-        self.delay.restart(way_us * ways);
+        self.own.delay.restart(way_us * ways);
         if let Some(fair) = &mut self.fair {
             fair.lead.restart(way_us);
         }
@@ -115,7 +115,7 @@ impl Play {
         // An input never arrives before its commitment.
         let revealed = fair.revealed().min(commitments_next);
         let (mut nonces, mut bytes) = (ArrayVec::<Nonce, INPUTS_PER_DATAGRAM_MAX>::new(), FAIR_BYTES_MAX);
-        for sealed in self.local_inputs.since(from.inputs).take_while(|sealed| sealed.tick < revealed) {
+        for sealed in self.own.inputs.since(from.inputs).take_while(|sealed| sealed.tick < revealed) {
             bytes += size_of::<Nonce>() + 1 + if sealed.is_held { 0 } else { sealed.short.len() };
             if bytes > BODY_BYTES_MAX || nonces.is_full() {
                 break;
@@ -153,12 +153,11 @@ impl Play {
 impl LockstepSession {
     /// Prepares a fair match, if it is one.
     pub(super) fn prepare_fair(&mut self) {
-        let is_fair = self.config.is_some_and(|config| config.is_fair);
         let (Some(play), Some(seated)) = (&mut self.play, &self.seated) else { return };
-        if is_fair {
+        if self.config.is_fair {
             let mut seed = [0; 32];
             self.rng.fill_bytes(&mut seed);
-            let lead = DelayControl::new(self.now, self.links.len(), 0, play.clock.tick_us(), false);
+            let lead = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), false);
             let fair = FairPlay::new(&seated.seating, ChaCha12Rng::from_seed(seed), lead);
             play.fair = Some(Box::new(fair));
         }
@@ -206,12 +205,12 @@ impl LockstepSession {
         }
         fresh.inputs = (play.gate.next_needed(player) > lacked).then_some(lacked);
         // Datagrams that waited while this computer was suspended do not measure the network.
-        if is_running && !play.pauses.is_on() && now >= self.ignore_samples_until {
+        if is_running && !play.pauses.is_on() && now >= play.ignore_samples_until {
             if let Some(tick) = fresh.inputs {
-                peer.margin.note(tick, play.clock.at(tick).minus(now));
+                peer.margin.note(tick, play.own.clock.at(tick).minus(now));
             }
             if let (Some(tick), Some(fair)) = (fresh.commitments, &play.fair) {
-                peer.commitment_margin.note(tick, play.clock.at(tick).minus(now) - fair.lead.delay_us());
+                peer.commitment_margin.note(tick, play.own.clock.at(tick).minus(now) - fair.lead.delay_us());
             }
         }
         if is_running {
@@ -226,37 +225,37 @@ impl LockstepSession {
         let farthest_us = self.farthest_us();
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-        let tick_us = play.clock.tick_us();
+        let tick_us = play.own.clock.tick_us();
         let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
         let most_us = peer.required_max_us(tick_us);
         let heard = peer.margin.hear(wanted, (said.header.margin_tick, said.header.margin))?;
-        let heard = heard.and_then(|(tick, margin_us)| Some((play.local_inputs.committed(tick)?, margin_us)));
+        let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));
         if let Some((sealed, margin_us)) = heard {
             let (control, sent_us) = match &mut play.fair {
                 Some(fair) => {
                     let lead_us = fair.lead_us(sealed.tick);
                     (&mut fair.lead, lead_us)
                 }
-                None => (&mut play.delay, sealed.delay_us),
+                None => (&mut play.own.delay, sealed.delay_us),
             };
             control.observe(link, (sent_us - margin_us).min(most_us), apart);
         }
         let Some(fair) = &said.fair else { return Ok(()) };
         let wanted = wanted.plus(u32::from(fair.header.ahead));
         let heard = peer.commitment_margin.hear(wanted, (fair.header.margin_tick, fair.header.margin))?;
-        let heard = heard.and_then(|(tick, margin_us)| Some((play.local_inputs.committed(tick)?, margin_us)));
+        let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));
         if let Some((sealed, margin_us)) = heard {
             // The peer's inputs then go on to the others, whose distance from it is not known here; by way of this
             // peer it is no more than this.
             let required_us = (sealed.delay_us - margin_us).min(most_us + farthest_us);
-            play.delay.observe(link, required_us, apart);
+            play.own.delay.observe(link, required_us, apart);
         }
         Ok(())
     }
 
     /// What the two longest links to this peer require together; of the only one, once.
     fn farthest_us(&self) -> i64 {
-        let tick_us = self.play.as_ref().map_or(0, |play| play.clock.tick_us());
+        let tick_us = self.play.as_ref().map_or(0, |play| play.own.clock.tick_us());
         let here = self.links.iter().filter(|link| self.is_direct(link));
         let mut most: ArrayVec<i64, { crate::sim::PLAYERS_MAX - 1 }> =
             here.map(|link| link.required_max_us(tick_us)).collect();

@@ -63,7 +63,7 @@ impl LockstepSession {
 
     /// Before tick 0: prepares to sign and to check, if the match is one of three or more.
     pub(super) fn prepare_heads(&mut self) {
-        let (Some(play), Some(config)) = (&mut self.play, &self.config) else { return };
+        let Some(play) = &mut self.play else { return };
         let Signing { cipher, seating, keys, game, .. } = &self.signing;
         if keys.len() < SIGNED_SEATS_MIN {
             return;
@@ -71,7 +71,7 @@ impl LockstepSession {
         let mut hasher = blake3::Hasher::new_derive_key(MATCH);
         hasher.update(seating).update(&game.to_le_bytes());
         let id = (*hasher.finalize().as_bytes(), self.me);
-        play.heads = Some(Box::new(Heads::new(self.now, id, keys, *cipher, config.tick_rate)));
+        play.heads = Some(Box::new(Heads::new(self.now, id, keys, *cipher, self.config.tick_rate)));
     }
 
     /// Signs what was told, if that is due.
@@ -146,7 +146,7 @@ impl LockstepSession {
                 let signature = self.signing.signer.sign(&bytes);
                 sends.push((link, ShownHead { seat: self.me, tick: at.0, chain, signature }));
             }
-            let seats = (0..self.roster.len() as u8).map(PlayerId);
+            let seats = (0..self.config.seats).map(PlayerId);
             let others = seats.filter(|&seat| seat != self.me && seat != to);
             sends.extend(others.flat_map(|seat| heads.kept(seat, at)).map(|shown| (link, shown)));
         }
@@ -206,7 +206,7 @@ impl LockstepSession {
         let (at, heads) = (search.split?, self.play.as_ref()?.heads.as_ref()?);
         let shown = search.links().filter_map(|link| self.links.get(link));
         let shown = shown.flat_map(|peer| peer.claims.shown.iter().copied());
-        let seats = (0..self.roster.len() as u8).map(PlayerId).filter(|&seat| seat != self.me);
+        let seats = (0..self.config.seats).map(PlayerId).filter(|&seat| seat != self.me);
         let mut all: Vec<ShownHead> = shown.chain(seats.flat_map(|seat| heads.kept(seat, at))).collect();
         heads.proof(&mut all)
     }

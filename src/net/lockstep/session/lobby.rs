@@ -61,7 +61,7 @@ impl LockstepSession {
 
     /// Guest: the seats have changed.
     pub(super) fn on_lobby(&mut self, link: usize, mut lobby: Lobby) -> Handled {
-        let is_of_match = self.config.is_some_and(|config| lobby.seats.len() == usize::from(config.seats));
+        let is_of_match = lobby.seats.len() == usize::from(self.config.seats);
         if self.is_host() || link != 0 || !is_of_match {
             return Err(OutOfPlace);
         }
@@ -75,7 +75,8 @@ impl LockstepSession {
     /// Host: tells the guests and the caller what has changed.
     pub(super) fn tell_lobby(&mut self) {
         let lobby = self.lobby();
-        if self.is_host() && self.lobby_news.tells(self.now, &lobby) {
+        let Role::Host { room, .. } = &mut self.role else { return };
+        if room.news.tells(self.now, &lobby) {
             self.send_to_all(PacketId::Lobby, &lobby);
             self.out.event(Event::Lobby(lobby));
         }

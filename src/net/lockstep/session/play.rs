@@ -11,15 +11,16 @@ use super::{LEAD_TICKS_MAX, LockstepSession};
 use crate::net::connection::LOSSY_PER_MILLE;
 use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{DueTick, Event, Stall, StallCause};
+use crate::net::event::{DueTick, Stall, StallCause};
 use crate::net::lockstep::desync::History;
-use crate::net::lockstep::fair::{FairPlay, Front};
+use crate::net::lockstep::fair::FairPlay;
 use crate::net::lockstep::gate::{CanonicalInput, Lockstep, canonical};
 use crate::net::lockstep::heads::Heads;
 use crate::net::table::clock::TickClock;
-use crate::net::table::delay::{DelayControl, InputDelay};
-use crate::net::table::link::Link;
-use crate::net::table::local_inputs::{COMMITTED_MAX, LocalInputs};
+use crate::net::table::delay::InputDelay;
+use crate::net::table::link::{Front, Link};
+use crate::net::table::local_inputs::COMMITTED_MAX;
+use crate::net::table::own_inputs::OwnInputs;
 use crate::net::time::Time;
 use crate::net::wire::given::{Given, GivenTimes, decode_input};
 use crate::net::wire::inputs::{
@@ -33,15 +34,11 @@ use crate::sim::{
 
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
-/// How far the delay moves before an event reports it, in microseconds.
-const DELAY_EVENT_US: i64 = 1_000;
 
 /// A peer's state while ticks run.
 pub(super) struct Play {
-    pub(super) clock: TickClock,
+    pub(super) own: OwnInputs,
     pub(super) gate: Lockstep,
-    pub(super) local_inputs: LocalInputs,
-    pub(super) delay: DelayControl,
     pub(super) history: History,
     pub(super) departures: Departures,
     pub(super) pauses: Pauses,
@@ -51,9 +48,9 @@ pub(super) struct Play {
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
     known_to_all: Tick,
-    input_delay: InputDelay,
-    delay_told_us: i64,
     ran_at: Time,
+    /// Until when arrivals are not used to measure the network.
+    pub(super) ignore_samples_until: Time,
     pub(super) fresh: FreshInputs,
     /// In a fair match: what all have committed to.
     pub(super) fair: Option<Box<FairPlay>>,
@@ -69,25 +66,17 @@ impl Play {
         guess_us: i64,
         links: usize,
     ) -> Self {
-        let clock = TickClock::new(config.tick_rate, now, now);
-        let (start_us, fixed) = match input_delay {
-            InputDelay::Auto => (guess_us, false),
-            InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
-        };
         Self {
-            clock,
+            own: OwnInputs::new(now, config.tick_rate, input_delay, guess_us, links),
             gate: Lockstep::new(usize::from(config.seats)),
-            local_inputs: LocalInputs::new(),
-            delay: DelayControl::new(now, links, start_us, clock.tick_us(), fixed),
             history: History::new(),
             departures: Departures::default(),
             pauses: Pauses::default(),
             long_stall: None,
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
-            input_delay,
-            delay_told_us: 0,
             ran_at: now,
+            ignore_samples_until: now,
             fresh: FreshInputs::new(),
             fair: None,
             heads: None,
@@ -96,7 +85,7 @@ impl Play {
 
     /// Tick 0 is agreed.
     pub(super) fn begin(&mut self, now: Time, begin: Time) {
-        self.clock = TickClock::new(self.clock.rate(), now, begin);
+        self.own.clock = TickClock::new(self.own.clock.rate(), now, begin);
         self.ran_at = begin;
     }
 
@@ -106,7 +95,7 @@ impl Play {
         let is_over = self.end.is_some_and(|end| tick >= end);
         // A tick that was polled must be reported before the next one.
         let is_reported = tick == self.history.ran();
-        if is_over || !is_reported || self.pauses.is_on() || now < self.clock.at(tick) {
+        if is_over || !is_reported || self.pauses.is_on() || now < self.own.clock.at(tick) {
             return None;
         }
         let (peer, completed_at) = self.gate.completed_by()?;
@@ -120,7 +109,7 @@ impl Play {
         // All peers move their clocks by the same stall: it began when the late peer committed.
         let one_way_us = |link: &Link| link.connection.rtt.smoothed_us().unwrap_or(0) / 2;
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
-        self.clock.forgive(now.shifted(-way.cast_signed()), tick);
+        self.own.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
         let inputs = TickInputs { tick, inputs: ArrayVec::new() };
         let mut due = DueTick { inputs, sealed_at, given: ArrayVec::new(), clock_error_us, stall: None };
@@ -149,7 +138,7 @@ impl Play {
                 return GivenTimes::new();
             }
             if player == me {
-                return self.local_inputs.take_given(count);
+                return self.own.inputs.take_given(count);
             }
             let link = links.iter().find(|link| link.player == player);
             let known =
@@ -161,7 +150,7 @@ impl Play {
 
     /// When the next tick is due here, whether or not its inputs have arrived.
     pub(super) fn due(&self) -> Time {
-        self.clock.at(self.gate.next()).max(self.ran_at)
+        self.own.clock.at(self.gate.next()).max(self.ran_at)
     }
 
     /// Whether the next tick is due.
@@ -179,7 +168,7 @@ impl Play {
     /// Lets the next tick be due at `at`; earlier due times no longer count.
     pub(super) fn resume(&mut self, at: Time) {
         let next: Tick = self.gate.next();
-        self.clock.set(at, next);
+        self.own.clock.set(at, next);
         self.restart_at(at);
     }
 
@@ -199,24 +188,19 @@ impl Play {
 
     /// Whether a peer that has acknowledged all before `acked` keeps this one from committing more.
     pub(super) fn is_stopped_by(&self, acked: Tick) -> bool {
-        self.local_inputs.next() >= acked.plus(COMMITTED_MAX as u32 / 2)
+        self.own.inputs.next() >= acked.plus(COMMITTED_MAX as u32 / 2)
     }
 
     /// The first tick that may not be committed yet.
     fn commit_limit(&self) -> Tick {
         let ran = self.history.ran();
-        let lead = match self.input_delay {
+        let lead = match self.own.asked {
             InputDelay::Auto => LEAD_TICKS_MAX,
             InputDelay::Ticks(ticks) => ticks.max(1),
         };
         // Bounds the inputs kept for a peer that never acknowledges.
         let limit = ran.plus(lead).min(self.known_to_all.plus(COMMITTED_MAX as u32 / 2));
         self.end.map_or(limit, |end| end.min(limit))
-    }
-
-    /// When the input of `tick` is committed.
-    fn commit_at(&self, tick: Tick) -> Time {
-        self.clock.at(tick).shifted(-self.delay.delay_us())
     }
 
     /// Commits every tick whose time has come. True if there was one.
@@ -226,13 +210,9 @@ impl Play {
         }
         let limit = self.commit_limit();
         let mut sealed = false;
-        while self.local_inputs.next() < limit && now >= self.commit_at(self.local_inputs.next()) {
-            let tick = self.local_inputs.next();
-            let is_last = tick.plus(1) >= limit || now < self.commit_at(tick.plus(1));
-            let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
-            self.local_inputs.commit(now, self.clock.at(tick).minus(now), held_only);
+        while let Some(tick) = self.own.commit_next(now, limit) {
             // The local input takes the same path as all others: encoded, pushed, decoded.
-            if let Some(own) = self.local_inputs.committed(tick) {
+            if let Some(own) = self.own.inputs.committed(tick) {
                 #[expect(clippy::expect_used, reason = "the commit limit is within what the gate accepts")]
                 self.gate.push(now, me, tick, own.input()).expect("within the lead");
                 if let Some(fair) = &mut self.fair {
@@ -252,7 +232,7 @@ impl Play {
         }
         let from = from.inputs;
         let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
-        for sealed in self.local_inputs.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
+        for sealed in self.own.inputs.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
             bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
             if bytes > BODY_BYTES_MAX {
                 break;
@@ -266,7 +246,7 @@ impl Play {
 
     /// The own inputs from `from` on, as they follow a header.
     pub(super) fn short_inputs(&self, from: Tick) -> impl Iterator<Item = Option<&[u8]>> {
-        self.local_inputs.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]))
+        self.own.inputs.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]))
     }
 
     /// The header of `count` inputs from `from` on.
@@ -294,18 +274,15 @@ impl LockstepSession {
         let (now, me) = (self.now, self.me);
         let Some(play) = &mut self.play else { return };
         if !play.pauses.is_on() {
-            play.clock.slew(now);
+            play.own.clock.slew(now);
         }
-        play.delay.advance(now);
+        if let Some(moved) = play.own.advance_delay(now) {
+            self.out.event(moved);
+        }
         play.reveal(now);
-        let (tick, delay_us) = (play.local_inputs.next(), play.delay.delay_us());
         let sealed = play.commit_due(now, me);
         play.reveal(now);
         let is_new = sealed || play.must_reveal(now);
-        if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
-            play.delay_told_us = delay_us;
-            self.out.event(Event::DelayMoved { tick, delay_us });
-        }
         for link in 0..self.links.len() {
             let Some(peer) = self.links.get(link).filter(|peer| self.is_direct(peer)) else { continue };
             let is_second = peer.second_at.is_some_and(|at| now >= at);
@@ -323,12 +300,11 @@ impl LockstepSession {
     /// The next instant at which [`Self::run`] or a tick is due.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let play = self.play.as_ref()?;
-        let next = play.local_inputs.next();
         let is_on = play.pauses.is_on();
-        let seal = (next < play.commit_limit() && !is_on).then(|| play.commit_at(next));
+        let seal = play.own.next_commit_at(play.commit_limit()).filter(|_| !is_on);
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
-        let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
+        let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.own.clock.at(tick));
         let here = self.links.iter().filter(|link| self.is_direct(link));
         let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
         let reveal = play.fair.as_ref().and_then(|fair| fair.reveal_at());
@@ -340,7 +316,7 @@ impl LockstepSession {
         let now = self.now;
         let play = self.play.as_ref()?;
         let (peer, until) = (self.links.get(link)?, play.front());
-        let mut from = Front { inputs: peer.acked, commitments: peer.acked_commitments };
+        let mut from = peer.acked;
         let mut body = Body::new();
         for _ in 0..BURST_MAX {
             let (play, peer) = (self.play.as_ref()?, self.links.get(link)?);
@@ -355,7 +331,7 @@ impl LockstepSession {
             self.out.traffic.retransmissions += 1;
         }
         let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
-        let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
+        let tick = Duration::from_micros(play.own.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
         (link.margin.least, link.commitment_margin.least) = (None, None);
         link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
@@ -379,9 +355,8 @@ impl LockstepSession {
         let acked = play.acknowledged(wanted, &said).filter(|_| first <= Tick::MAX).ok_or(OutOfPlace)?;
         let fresh = self.take_inputs(link, first, &said)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-        peer.acked = peer.acked.max(acked.inputs);
-        peer.acked_commitments = peer.acked_commitments.max(acked.commitments);
-        peer.ran = peer.ran.max(ran);
+        peer.acked = peer.acked.max(acked);
+        peer.claims.ran = peer.claims.ran.max(ran);
         peer.claims.keep_chain(ran, header.chain);
         // After an interruption a peer reports how late that made inputs.
         if newest && !peer.connection.rtt.is_interrupted() {
@@ -406,10 +381,10 @@ impl LockstepSession {
     /// Inputs that every remaining peer has acknowledged need not be resent.
     pub(super) fn forget_what_all_know(&mut self) {
         // Other peers relay to a suspect what it lacks.
-        let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked).min();
+        let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked.inputs).min();
         let Some(play) = &mut self.play else { return };
-        play.known_to_all = acked.unwrap_or(play.local_inputs.next());
-        play.local_inputs.forget(play.known_to_all);
+        play.known_to_all = acked.unwrap_or(play.own.inputs.next());
+        play.own.inputs.forget(play.known_to_all);
     }
 
     /// Compares the hash chain after `ran` ticks with those that peers have reported. True if one differs,

@@ -4,11 +4,11 @@
 use core::net::SocketAddr;
 
 use super::{LockstepSession, Phase, Role};
-use crate::net::connection::protection::{Opened, OpeningRoom, SealedPacket, connection_id};
-use crate::net::discovery;
+use crate::net::connection::protection::{Opened, OpeningRoom, connection_id};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
+use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::link::Link;
 use crate::net::table::pause::LONG_STALL;
 use crate::net::wire::message::{Delivery, DesyncState, PacketId, decode};
@@ -19,9 +19,8 @@ impl LockstepSession {
     #[must_use]
     pub fn expected(&self) -> Expected {
         let links = self.links.iter().map(|link| link.connection.protection.local_id());
-        let listener = if let Role::Host { listener, .. } = &self.role { Some(listener) } else { None };
-        let guests = listener.into_iter().flat_map(|listener| listener.connection_ids());
-        Expected::new(links.chain(guests).chain(self.closing.connection_ids()), None)
+        let guests = self.room().into_iter().flat_map(HostedRoom::connection_ids);
+        Expected::new(links.chain(guests), None)
     }
 
     /// Counts datagrams that [`Self::expected`] has kept from this session.
@@ -36,10 +35,8 @@ impl LockstepSession {
         match id {
             PacketId::JoinRequest => self.on_join_request(from, body),
             PacketId::RoomQuery => {
-                let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
-                let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
-                self.out.transmit(from, SealedPacket::unconnected(&reply));
-                Ok(())
+                let Role::Host { room, .. } = &self.role else { return Err(OutOfPlace) };
+                room.on_query(from, bytes, &mut self.out)
             }
             PacketId::RoomInfo | PacketId::GameStateUpdate => Err(OutOfPlace),
             _ if id.delivery() == Delivery::Datagram => {

@@ -142,11 +142,9 @@ impl LockstepSession {
             self.votes.fences[link.player] = Some(link.connection.protection.arrivals().0);
             link.begin_anew(now);
         }
-        if let Some(config) = &mut self.config {
-            *config = next_config(*config);
-            if let Role::Host { listener, .. } = &mut self.role {
-                listener.config = *config;
-            }
+        self.config = next_config(self.config);
+        if let Role::Host { room, .. } = &mut self.role {
+            room.listener.config = self.config;
         }
         self.votes.game = self.votes.game.wrapping_add(1);
         self.signing.game = self.signing.game.wrapping_add(1);

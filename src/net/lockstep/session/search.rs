@@ -80,7 +80,7 @@ impl LockstepSession {
         // A list that ends later is from an earlier search.
         let list = |link: usize| {
             let peer = links.get(link)?;
-            peer.claims.hashes.as_deref().filter(|list| peer.ran <= list.end())
+            peer.claims.hashes.as_deref().filter(|list| peer.claims.ran <= list.end())
         };
         let lists = search.links().map(list);
         let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };

@@ -40,9 +40,9 @@ impl LockstepSession {
         if !LobbyNews::is_complete(&lobby) {
             return self.tell_lobby();
         }
-        let Role::Host { round, .. } = &mut self.role else { return };
-        *round = round.wrapping_add(1);
-        let round = *round;
+        let Role::Host { room, .. } = &mut self.role else { return };
+        room.round = room.round.wrapping_add(1);
+        let round = room.round;
         let seats = || (0..lobby.seats.len() as u8).map(PlayerId);
         let addresses = seats().map(|player| self.guest(player).map(|(guest, _)| guest.addresses.clone()));
         let public_keys = seats().map(|player| self.guest(player).map(|(guest, _)| guest.public_key));
@@ -61,24 +61,26 @@ impl LockstepSession {
                 break;
             }
         }
-        self.roster.clone_from(&seating.roster);
         self.bind_signatures(&seating);
+        self.prepare(seating);
+    }
+
+    /// All seats are taken: the caller builds the world.
+    fn prepare(&mut self, seating: Seating) {
+        let roster = seating.roster.clone();
         self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
         self.phase = Phase::Preparing;
-        self.out.event(Event::Prepare { roster: self.roster.clone() });
+        self.out.event(Event::Prepare { roster });
     }
 
     /// Reports that the world before tick 0 is built, with its hash. Has no effect if a peer has left since
     /// [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash) {
         self.now = self.now.max(now);
-        let (Phase::Preparing, Some(seated), Some(config)) = (&self.phase, &mut self.seated, self.config)
-        else {
-            return;
-        };
+        let (Phase::Preparing, Some(seated)) = (&self.phase, &mut self.seated) else { return };
         seated.hash = Some(hash.whole);
         let (delay, links) = (self.settings.input_delay, self.links.len());
-        self.play = Some(Play::new(self.now, &config, delay, self.way_guess_us(), links));
+        self.play = Some(Play::new(self.now, &self.config, delay, self.way_guess_us(), links));
         self.prepare_fair();
         self.prepare_heads();
         self.phase = Phase::Seating { since: self.now };
@@ -121,7 +123,7 @@ impl LockstepSession {
 
     /// Guest: all seats are taken.
     pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Handled {
-        let seats = usize::from(self.config.ok_or(OutOfPlace)?.seats);
+        let seats = usize::from(self.config.seats);
         let counts = [seating.roster.len(), seating.addresses.len(), seating.public_keys.len()];
         // The keys of each seating are used once.
         let is_later = self.seated.as_ref().is_none_or(|seated| seated.seating.round < seating.round);
@@ -140,11 +142,11 @@ impl LockstepSession {
             // Only the start is missing: the deadline allows for it, but a host that withholds it gains no
             // more time.
             let start_by = self.now.plus(READY_WITHIN * 2);
-            self.give_up_at = self.give_up_at.map(|at| at.max(start_by));
+            if let Role::Guest { give_up_at: Some(at), .. } = &mut self.role {
+                *at = start_by.max(*at);
+            }
         }
-        self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
-        self.phase = Phase::Preparing;
-        self.out.event(Event::Prepare { roster: self.roster.clone() });
+        self.prepare(seating);
         Ok(())
     }
 
@@ -153,23 +155,23 @@ impl LockstepSession {
         if self.votes.has_played() || matches!(self.phase, Phase::Over) {
             let own = seating.roster.get(self.me.index());
             let is_own = own.is_some_and(|own| own.hero == self.settings.hero);
-            let is_wanted = self.is_rematch() && is_own && are_same_players(&seating.roster, &self.roster);
+            let before = self.seated.as_ref();
+            let is_same = before.is_some_and(|it| are_same_players(&seating.roster, &it.seating.roster));
+            let is_wanted = self.is_rematch() && is_own && is_same;
             if is_wanted {
                 self.begin_anew();
-                self.roster.clone_from(&seating.roster);
             }
             return is_wanted;
         }
         self.links.truncate(1);
         self.link_guests(seating);
-        self.roster.clone_from(&seating.roster);
         self.bind_signatures(seating);
         true
     }
 
     /// Guest: creates links to the other guests, which are heard once both ends know the other's address.
     fn link_guests(&mut self, seating: &Seating) {
-        let Role::Guest { via, pair_secret, cipher } = &self.role else { return };
+        let Role::Guest { via, pair_secret, cipher, .. } = &self.role else { return };
         let told_all = encode(seating);
         let seats = (1..seating.roster.len() as u8).map(PlayerId);
         for player in seats.filter(|&player| player != self.me) {
@@ -216,7 +218,9 @@ impl LockstepSession {
     fn vacate_unready(&mut self, since: Time) {
         // Time that other guests wasted does not count against the wait for guests.
         let wasted = self.now.since(since);
-        self.give_up_at = self.give_up_at.map(|at| at.plus(wasted));
+        if let Role::Host { room, .. } = &mut self.role {
+            room.give_up_at = room.give_up_at.map(|at| at.plus(wasted));
+        }
         let guests: Seats = self.links.iter().map(|link| link.player).collect();
         let mut is_silent = false;
         for link in (0..self.links.len()).rev() {
@@ -292,7 +296,7 @@ impl LockstepSession {
 
     /// Whether a tick has been committed: until then the delay may be reset.
     pub(super) fn has_committed(&self) -> bool {
-        self.play.as_ref().is_some_and(|play| play.local_inputs.next() > Tick(0))
+        self.play.as_ref().is_some_and(|play| play.own.inputs.next() > Tick(0))
     }
 }
 

@@ -10,7 +10,6 @@ use crate::net::connection::path::Trust;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
-use crate::net::table::admission::{may_sit, seats_per_address};
 use crate::net::table::link::Link;
 use crate::net::wire::message::{JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats};
 use crate::sim::PlayerId;
@@ -26,32 +25,20 @@ fn is_private(ip: IpAddr) -> bool {
 impl LockstepSession {
     /// Host: answers a join request.
     pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
-        let Role::Host { listener, .. } = &mut self.role else { return Err(OutOfPlace) };
-        let answer = listener.answer(self.now, from, body, &mut self.rng)?;
-        self.out.transmit(from, answer);
-        Ok(())
+        let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
+        room.on_join_request(self.now, (from, body), &mut self.rng, &mut self.out)
     }
 
     /// Host: a datagram of no link. Its sender is a guest who asks for a seat, or a peer who lost theirs.
     pub(super) fn on_unlinked(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
-        let Role::Host { listener, .. } = &mut self.role else {
-            return self.closing.receive(self.now, from, bytes, &mut self.out);
-        };
-        let entrant = match listener.open(self.now, from, bytes) {
-            Ok(entrant) => entrant,
-            Err(DropCause::Unauthenticated) => {
-                return self.closing.receive(self.now, from, bytes, &mut self.out);
-            }
-            Err(error) => return Err(error),
-        };
-        match self.free_seat(from.ip(), &entrant.entry) {
+        let Role::Host { room, .. } = &mut self.role else { return Err(DropCause::Unauthenticated) };
+        let entrant = room.on_unseated(self.now, (from, bytes), &mut self.out)?;
+        let Some(entrant) = entrant else { return Ok(()) };
+        let seat = self.free_seat(from.ip(), &entrant.entry);
+        let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
+        match seat {
             Ok(player) => self.seat_guest(from, player, &entrant),
-            Err(reason) => {
-                let Role::Host { listener, .. } = &mut self.role else { return Err(OutOfPlace) };
-                let refusal = listener.refuse(&entrant, reason).ok_or(OutOfPlace)?;
-                self.out.transmit(from, refusal);
-                Ok(())
-            }
+            Err(reason) => room.refuse(from, &entrant, reason, &mut self.out),
         }
     }
 
@@ -65,31 +52,22 @@ impl LockstepSession {
 
     /// The seat for a guest: the one it asks for, or the lowest free one.
     fn free_seat(&self, from: IpAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
-        let seats = self.config.as_ref().map_or(0, |config| config.seats);
-        let is_free = |seat: u8| {
-            let player = PlayerId(seat);
-            seat < seats && player != self.me && self.links.iter().all(|link| link.player != player)
-        };
+        let seats = self.config.seats;
+        let is_taken = |player| player == self.me || self.links.iter().any(|link| link.player == player);
         if !matches!(self.phase, Phase::Gathering) {
             return Err(Refusal::Running);
         }
         let seated = self.links.iter().filter_map(|link| Some(link.connection.addresses().first()?.ip()));
         let open = seats.saturating_sub(1);
-        if !may_sit(from, &self.own_addresses, seated, open) {
-            return Err(Refusal::Address { most: seats_per_address(open) });
-        }
-        match entry.seat {
-            Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
-            Some(seat) => Err(Refusal::Seat { seat, seats }),
-            None => (0..seats).find(|&seat| is_free(seat)).map(PlayerId).ok_or(Refusal::Full { seats }),
-        }
+        let room = self.room().ok_or(Refusal::Running)?;
+        room.free_seat((from, entry), seated, (seats, open), |seat| !is_taken(PlayerId(seat)))
     }
 
     fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
-        let Role::Host { listener, teams, guests, .. } = &mut self.role else { return Err(OutOfPlace) };
+        let Role::Host { room, teams, guests, .. } = &mut self.role else { return Err(OutOfPlace) };
         let (entry, &team) = (&entrant.entry, teams.get(player.index()).ok_or(OutOfPlace)?);
-        let protection = listener.admit(entrant).ok_or(OutOfPlace)?;
-        let confirm = JoinConfirm { player, config: listener.config, token: None };
+        let protection = room.listener.admit(entrant).ok_or(OutOfPlace)?;
+        let confirm = JoinConfirm { player, config: self.config, token: None };
         let is_own = |address: &SocketAddr| {
             *address != from && (address.ip() == from.ip() || is_private(address.ip()))
         };
@@ -117,8 +95,8 @@ impl LockstepSession {
     /// Host: a guest that leaves before tick 0 is agreed loses its seat, and the room is open again.
     pub(super) fn vacate(&mut self, link: usize) {
         let Link { player, connection, .. } = self.links.remove(link);
-        self.closing.push(self.now, connection);
-        if let Role::Host { guests, .. } = &mut self.role {
+        if let Role::Host { room, guests, .. } = &mut self.role {
+            room.closing.push(self.now, connection);
             guests.remove(link);
         }
         self.phase = Phase::Gathering;
@@ -131,9 +109,8 @@ impl LockstepSession {
     }
 
     fn count_players(&mut self) {
-        let players = self.links.len() as u8 + 1;
-        if let Some(beacon) = &mut self.beacon {
-            beacon.players = players;
+        if let Role::Host { room, .. } = &mut self.role {
+            room.announce(self.links.len() as u8 + 1);
         }
     }
 
@@ -146,7 +123,7 @@ impl LockstepSession {
     }
 
     pub(super) fn give_up_if_due(&mut self) {
-        if self.give_up_at.is_some_and(|at| self.now >= at) {
+        if self.give_up_at().is_some_and(|at| self.now >= at) {
             self.close(End::NoAnswer);
         }
     }
@@ -170,7 +147,7 @@ impl LockstepSession {
     pub(super) fn on_ping(&mut self, link: usize, ping: Ping) -> Handled {
         let is_running = matches!(self.phase, Phase::Running);
         let runs = |play: &&Play| is_running && !play.pauses.is_on();
-        let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
+        let clock_us = self.play.as_ref().filter(runs).map(|play| play.own.clock.position_us(self.now));
         let lost_per_mille =
             self.links.get(link).ok_or(OutOfPlace)?.connection.lost_here().unwrap_or(LOSSY_PER_MILLE + 1);
         let (echo_us, time_us) = (ping.time_us, self.now.0);
@@ -188,12 +165,12 @@ impl LockstepSession {
         }
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };
-        let ahead_us = play.clock.position_us(self.now) - theirs_us;
+        let ahead_us = play.own.clock.position_us(self.now) - theirs_us;
         self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
         // A suspect is heard no more: what was measured last would draw this clock along for ever.
         let here = self.links.iter().filter(|link| self.is_direct(link)).filter_map(|link| link.ahead_us);
         let (clocks, sum_us) = here.fold((1, 0), |(clocks, sum_us), us| (clocks + 1, sum_us + us));
-        self.play.as_mut().ok_or(OutOfPlace)?.clock.observe(sum_us / clocks);
+        self.play.as_mut().ok_or(OutOfPlace)?.own.clock.observe(sum_us / clocks);
         Ok(())
     }
 }

@@ -1,0 +1,77 @@
+//! This player's inputs, and when each is committed: the input delay before its tick is due.
+
+use super::clock::TickClock;
+use super::delay::{DelayControl, InputDelay};
+use super::local_inputs::LocalInputs;
+use crate::net::event::Event;
+use crate::net::time::Time;
+use crate::sim::{Tick, TickRate};
+
+/// How far the delay moves before an event reports it, in microseconds.
+const DELAY_EVENT_US: i64 = 1_000;
+
+/// This player's inputs, on its tick clock.
+#[derive(Debug)]
+pub(in crate::net) struct OwnInputs {
+    pub(in crate::net) clock: TickClock,
+    pub(in crate::net) delay: DelayControl,
+    pub(in crate::net) inputs: LocalInputs,
+    /// The delay that the player asked for.
+    pub(in crate::net) asked: InputDelay,
+    /// The delay that the last event reported.
+    told_us: i64,
+}
+
+impl OwnInputs {
+    /// Before tick 0, with `guess_us` as the first delay over `links`.
+    pub(in crate::net) fn new(
+        now: Time,
+        rate: TickRate,
+        asked: InputDelay,
+        guess_us: i64,
+        links: usize,
+    ) -> Self {
+        let clock = TickClock::new(rate, now, now);
+        let (start_us, fixed) = match asked {
+            InputDelay::Auto => (guess_us, false),
+            InputDelay::Ticks(ticks) => (rate.micros_to(Tick(ticks)).cast_signed(), true),
+        };
+        let delay = DelayControl::new(now, links, start_us, clock.tick_us(), fixed);
+        Self { clock, delay, inputs: LocalInputs::new(), asked, told_us: 0 }
+    }
+
+    /// When the input of `tick` is committed.
+    fn commit_at(&self, tick: Tick) -> Time {
+        self.clock.at(tick).shifted(-self.delay.delay_us())
+    }
+
+    /// When the next input is committed, if its tick is before `limit`.
+    pub(in crate::net) fn next_commit_at(&self, limit: Tick) -> Option<Time> {
+        let next = self.inputs.next();
+        (next < limit).then(|| self.commit_at(next))
+    }
+
+    /// Commits the next input, if its time has come and its tick is before `limit`.
+    pub(in crate::net) fn commit_next(&mut self, now: Time, limit: Tick) -> Option<Tick> {
+        let tick = self.inputs.next();
+        let is_due = |tick| tick < limit && now >= self.commit_at(tick);
+        if !is_due(tick) {
+            return None;
+        }
+        // Of several that are due at once, only the last carries the commands.
+        let held_only = is_due(tick.plus(1)) && matches!(self.asked, InputDelay::Auto);
+        self.inputs.commit(now, self.clock.at(tick).minus(now), held_only);
+        Some(tick)
+    }
+
+    /// Moves the delay towards what the links require. An event if it has moved far since the last one.
+    pub(in crate::net) fn advance_delay(&mut self, now: Time) -> Option<Event> {
+        self.delay.advance(now);
+        let (tick, delay_us) = (self.inputs.next(), self.delay.delay_us());
+        if (delay_us - self.told_us).abs() < DELAY_EVENT_US {
+            return None;
+        }
+        self.told_us = delay_us;
+        Some(Event::DelayMoved { tick, delay_us })
+    }
+}
