@@ -43,6 +43,7 @@ fn pixel(window: &Window, x: f64, y: f64) -> String {
 }
 
 #[test]
+#[ignore = "takes half a minute or more"]
 fn all_menus_are_used_by_the_keyboard_alone() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("keyboard", "1280x720", None, &[]);

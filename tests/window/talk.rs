@@ -43,6 +43,7 @@ fn say(from: &Window, to: &Window, name: &str, text: &str) {
 }
 
 #[test]
+#[ignore = "takes half a minute or more"]
 fn two_people_talk_wait_for_each_other_and_play_again() {
     let Some(_turn) = turn() else { return };
     let [mut host, mut guest] = pair("p2p");
@@ -138,6 +139,7 @@ fn claim_victory(host: &mut Window) {
 }
 
 #[test]
+#[ignore = "takes half a minute or more"]
 fn a_long_stall_ends_with_a_count_down_for_both() {
     let Some(_turn) = turn() else { return };
     for architecture in ["p2p", "client-server", "relay"] {

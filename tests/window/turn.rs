@@ -3,13 +3,16 @@
 use std::num::NonZero;
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
-/// The processors that no test draws with: drawing in software, one test takes one, each window on a display of
-/// its own.
-static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(processors()));
+/// What a test takes of a processor, in thirds: drawing in software, each window on a display of its own, a test draws
+/// for two thirds of its time, and waits otherwise.
+const THIRDS: usize = 2;
+
+/// The thirds of processors that no test draws with.
+static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(all_thirds()));
 /// Told whenever processors become free.
 static FREED: Condvar = Condvar::new();
 
-/// The processors that a test draws with.
+/// The thirds of processors that a test draws with.
 pub(crate) struct Turn(usize);
 
 impl Turn {
@@ -28,18 +31,18 @@ impl Drop for Turn {
     }
 }
 
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
+fn all_thirds() -> usize {
+    3 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
 pub(crate) fn turn() -> Option<Turn> {
-    can_run().then(|| Turn::take(1))
+    can_run().then(|| Turn::take(THIRDS))
 }
 
 /// The same with all processors, for a window so large that drawing it takes the whole machine.
 pub(crate) fn turn_alone() -> Option<Turn> {
-    can_run().then(|| Turn::take(processors()))
+    can_run().then(|| Turn::take(all_thirds()))
 }
 
 /// Whether there is what these tests need; if not, a line says what is missing.
