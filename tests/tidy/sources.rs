@@ -10,6 +10,9 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Most lines of a source file.
 const FILE_LINES_MAX: usize = 600;
 
+/// Most fields of a struct under `src/net`: what has more has several owners.
+const FIELDS_MAX: usize = 15;
+
 /// Words that a native engineer would not use, in comments, messages, names and documents.
 const BANNED: &[&str] = &[
     "as good as",
@@ -171,6 +174,30 @@ fn functions_and_files_are_short() {
         faults.extend(long.map(|(name, line, lines)| format!("{path}:{line}: {name} has {lines} lines")));
     }
     report("too long", &faults);
+}
+
+/// The structs of some code with the number of their first line, counted from 1, and of their fields.
+fn structs(code: &str) -> Vec<(String, usize, usize)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let starts = code.match_indices("struct ").filter(|(at, _)| !code[..*at].ends_with(is_word));
+    let measure = |(at, _): (usize, &str)| {
+        let name = code[at + 7..].chars().take_while(|&c| is_word(c)).collect::<String>();
+        let open = at + code[at..].find(['{', ';', '('])?;
+        let body = code[open..].strip_prefix('{')?;
+        let fields = body[..body.find('}')?].lines().filter(|line| line.contains(':')).count();
+        Some((name, code[..at].matches('\n').count() + 1, fields))
+    };
+    starts.filter_map(measure).collect()
+}
+
+#[test]
+fn structs_of_the_protocol_have_few_fields() {
+    let mut faults = Vec::new();
+    for (path, text) in files(&["src/net"], &[".rs"]) {
+        let large = structs(&code_of(&text)).into_iter().filter(|&(.., fields)| fields > FIELDS_MAX);
+        faults.extend(large.map(|(name, line, fields)| format!("{path}:{line}: {name} has {fields} fields")));
+    }
+    report("too many fields", &faults);
 }
 
 /// A file's words in lower case with single spaces between them, and the line on which each one begins.
