@@ -79,7 +79,7 @@ pub(super) struct Applicant {
     pub(super) signer: Signer,
     /// Fixed addresses of other guests.
     pub(super) via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-    /// How long to wait for an answer, and then for the start of a match between peers.
+    /// When to stop waiting for an answer, and then for the start of a match between peers.
     pub(super) give_up_at: Option<Time>,
     pub(super) rng: ChaCha12Rng,
 }

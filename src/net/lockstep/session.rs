@@ -79,7 +79,7 @@ enum Role {
         via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
         pair_secret: PairSecret,
         cipher: CipherKind,
-        /// How long to wait for the start.
+        /// When to stop waiting for the start.
         give_up_at: Option<Time>,
     },
 }
@@ -519,7 +519,7 @@ impl LockstepSession {
         matches!(self.role, Role::Host { .. })
     }
 
-    /// How long to wait for the guests, or for the host.
+    /// When to stop waiting for the guests, or for the host.
     const fn give_up_at(&self) -> Option<Time> {
         match &self.role {
             Role::Host { room, .. } => room.give_up_at,

@@ -27,7 +27,7 @@ pub(in crate::net) struct HostedRoom {
     pub(in crate::net) beacon: Option<Beacon>,
     /// How often all seats have been taken; wraps.
     pub(in crate::net) round: u32,
-    /// How long to wait until all seats are taken.
+    /// When to stop waiting for guests.
     pub(in crate::net) give_up_at: Option<Time>,
     /// This computer's own addresses other than loopback.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
