@@ -182,9 +182,8 @@ fn structs(code: &str) -> Vec<(String, usize, usize)> {
     let starts = code.match_indices("struct ").filter(|(at, _)| !code[..*at].ends_with(is_word));
     let measure = |(at, _): (usize, &str)| {
         let name = code[at + 7..].chars().take_while(|&c| is_word(c)).collect::<String>();
-        let open = at + code[at..].find(['{', ';', '('])?;
-        let body = code[open..].strip_prefix('{')?;
-        let fields = body[..body.find('}')?].lines().filter(|line| line.contains(':')).count();
+        let whole = &code[at..at + body_end(&code[at..])?];
+        let fields = whole[whole.find('{')?..].lines().filter(|line| line.contains(": ")).count();
         Some((name, code[..at].matches('\n').count() + 1, fields))
     };
     starts.filter_map(measure).collect()
