@@ -111,7 +111,7 @@ impl ClientSession {
         own.delay = own.delay.for_server();
         let is_relay = config.architecture == Architecture::Relay;
         let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, own.clock.tick_us()));
-        let again = Again::new(at, code, confirm.token, (cipher, &mut rng));
+        let again = Again::new(at, code, confirm.token, (cipher, rng));
         let mut session = Self {
             now,
             wakeup: Wakeup::default(),

@@ -26,10 +26,10 @@ pub(super) struct Votes {
 }
 
 /// How this client joins the next match.
-#[derive(Clone)]
 pub(super) struct Again {
     guest: GuestConfig,
-    entropy: Entropy,
+    cipher: CipherKind,
+    rng: ChaCha12Rng,
 }
 
 impl Again {
@@ -38,11 +38,9 @@ impl Again {
         server: SocketAddr,
         room_code: RoomCode,
         token: Option<Token>,
-        (cipher, rng): (CipherKind, &mut ChaCha12Rng),
+        (cipher, rng): (CipherKind, ChaCha12Rng),
     ) -> Self {
-        let mut entropy = Entropy { seed: [0; 32], cipher };
-        rng.fill_bytes(&mut entropy.seed);
-        Self { guest: GuestConfig { room_code, token, ..GuestConfig::new(server) }, entropy }
+        Self { guest: GuestConfig { room_code, token, ..GuestConfig::new(server) }, cipher, rng }
     }
 
     /// The token that takes the seat back.
@@ -71,7 +69,10 @@ impl ClientSession {
     /// last vote's acknowledgement is sent first.
     #[must_use]
     pub fn again(&mut self) -> Join {
-        let Again { mut guest, entropy } = self.again.clone();
+        let Again { guest, cipher, rng } = &mut self.again;
+        let mut entropy = Entropy { seed: [0; 32], cipher: *cipher };
+        rng.fill_bytes(&mut entropy.seed);
+        let mut guest = guest.clone();
         guest.host = self.link.connection.addresses().first().copied().unwrap_or(guest.host);
         self.link.connection.flush(self.now, &mut self.out);
         let out = core::mem::replace(&mut self.out, Outbox::new(Traffic::default()));
