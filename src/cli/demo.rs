@@ -23,7 +23,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let LocalMatch { game, udp, mut others, .. } = LocalMatch::start(&arguments)?;
     logln!("listening {}", udp.local_address());
     let guest = others.pop().context("nobody plays against Blue")?;
-    let host = headless::run(game, udp, None, Some(TICKS), |_| {})?;
+    let thread = headless::start(game, udp, None)?;
+    let host = headless::watch(thread, Some(TICKS), |_| {});
     let guest = guest.join();
     let (summary, other) = match (&host.result, &guest.result) {
         (Ok(summary), Ok(other)) => (summary, other),

@@ -95,35 +95,39 @@ fn play_on(
     asked: Option<SocketAddr>,
 ) -> anyhow::Result<ExitCode> {
     let port = udp.local_address().port();
+    let thread = start(prepared, udp, game.network.link.link)?;
     match asked {
         Some(host) => logln!("asking {host}; Ctrl-C leaves"),
         None => logln!("waiting for another player; Ctrl-C leaves"),
     }
     let mut announced = None;
-    let finished = run(prepared, udp, game.network.link.link, game.terms.ticks, |progress| {
+    let finished = watch(thread, game.terms.ticks, |progress| {
         if let (Some(announcer), Some(Progress::At { beacon: Some(beacon), .. })) = (&announcer, progress)
             && announced != Some(beacon.players)
         {
             announced = Some(beacon.players);
             announcer.update(beacon.clone());
         }
-    })?;
+    });
     // Only now may the room disappear from lists.
     drop(announcer);
     report(game, port, &finished, asked)
 }
 
-/// Runs a match thread to its end and shows its progress. `each` is called with every report, and without one where
-/// none came for a while.
-pub(crate) fn run(
-    prepared: Match,
-    udp: Udp,
-    link: Option<LinkSpec>,
-    ticks: Option<u32>,
-    mut each: impl FnMut(Option<&Progress>),
-) -> anyhow::Result<Finished> {
+/// Starts a match thread. From here on Ctrl-C leaves the match, so only now may a line say that it does.
+pub(crate) fn start(prepared: Match, udp: Udp, link: Option<LinkSpec>) -> anyhow::Result<MatchThread> {
     let thread = MatchThread::start(prepared, udp, link).context("cannot start the match")?;
     console::on_interrupt(thread.control(), || Control::Leave)?;
+    Ok(thread)
+}
+
+/// Shows the progress of a match to its end. `each` is called with every report, and without one where none came for a
+/// while.
+pub(crate) fn watch(
+    thread: MatchThread,
+    ticks: Option<u32>,
+    mut each: impl FnMut(Option<&Progress>),
+) -> Finished {
     let bar = progress_bar(ticks);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
         each(progress.as_ref());
@@ -133,7 +137,7 @@ pub(crate) fn run(
     }
     let finished = thread.join();
     bar.finish_and_clear();
-    Ok(finished)
+    finished
 }
 
 /// Announces a room on the LAN, unless that is switched off.

@@ -36,12 +36,13 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let Served { server, port, game, udp, beacon, .. } = Served::start(arguments)?;
     let announcer = announce(&arguments.game.network, Some(beacon))?;
+    let client = headless::start(game.game, udp, None)?;
     logln!("waiting for another player; Ctrl-C leaves");
-    let finished = headless::run(game.game, udp, None, arguments.game.terms.ticks, |_| {
+    let finished = headless::watch(client, arguments.game.terms.ticks, |_| {
         while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
             show(&progress, announcer.as_ref(), false);
         }
-    })?;
+    });
     // Others may still be saying good-bye.
     let _ = server.control().try_send(ServerControl::Leave);
     let served = server.join();
