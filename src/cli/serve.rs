@@ -23,8 +23,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     // A server has no window.
     let arguments = ServeArguments { headless: true, ..arguments.clone() };
     let (thread, beacon, port) = start(&arguments, None)?;
-    let announcer = announce(&arguments.network, Some(beacon))?;
     console::on_interrupt(thread.control(), || ServerControl::Leave)?;
+    let announcer = announce(&arguments.network, Some(beacon))?;
     logln!("waiting for {} players; Ctrl-C leaves", arguments.table.players);
     watch(&thread, announcer.as_ref());
     let finished = thread.join();

@@ -444,10 +444,12 @@ fn a_replay_is_cut_compared_and_told() {
 fn without_a_display_a_match_plays_itself() {
     let home = home();
     let mut demo = Arena::start(command(home.path(), &[]));
+    demo.wait_for_line("listening 127.0.0.1:");
     demo.wait_for_line("all players are here");
     demo.signal("INT");
     let ended = demo.end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let says = "no window (DISPLAY is not set): two bots play over loopback\n";
+    assert!(ended.code == Some(0) && ended.stderr.starts_with(says), "{ended:?}");
     assert!(ended.stdout.contains("interrupted"), "{ended:?}");
 }
 
