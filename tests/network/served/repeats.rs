@@ -136,5 +136,6 @@ fn repeats_keep_to_the_limit_of_bandwidth() {
     };
     let ((plain, _), (repeated, bits)) = (play(false), play(true));
     assert!(plain > 20, "{plain} updates are skipped anyway");
-    assert!(repeated < 2 * plain && bits < 250_000, "{repeated} instead of {plain}, {bits} bit/s");
+    // A second sending takes only what is left over: 45 instead of 40; 53 if it could go into debt as a first one can.
+    assert!(4 * repeated <= 5 * plain && bits < 250_000, "{repeated} instead of {plain}, {bits} bit/s");
 }
