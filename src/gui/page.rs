@@ -14,6 +14,8 @@ const ARROWS: [egui::Key; 4] =
     [egui::Key::ArrowUp, egui::Key::ArrowDown, egui::Key::ArrowLeft, egui::Key::ArrowRight];
 /// Points from the edge of a button to its text.
 const INSET: f32 = 12.0;
+/// Most bytes of a name, an address or a code that can be typed.
+pub(crate) const FIELD_BYTES_MAX: usize = 80;
 
 /// Where things of a screen go; points are pixels at 1280 x 720.
 pub(crate) struct Page<'a> {
@@ -266,16 +268,9 @@ impl<'a> Page<'a> {
         });
     }
 
-    /// A line to type in; true when Enter was pressed in it.
+    /// A line to type in, of at most [`FIELD_BYTES_MAX`]; true when Enter was pressed in it.
     pub(crate) fn field(&mut self, name: &str, rect: Rect, text: &mut String, hint: &str) -> bool {
-        let edit = egui::TextEdit::singleline(text)
-            .hint_text(egui::RichText::new(hint).color(theme::LINE_LIT))
-            .font(FontId::proportional(theme::BODY))
-            .margin(egui::Margin::symmetric(INSET as i8, 8))
-            .char_limit(80);
-        let response = self.ui.put(rect, edit);
-        self.record(name, rect, Some(theme::BODY));
-        response.lost_focus() && self.ui.input(|input| input.key_pressed(egui::Key::Enter))
+        self.edit(name, rect, text, hint, FIELD_BYTES_MAX).1
     }
 
     /// A text field that takes the keyboard, of at most `bytes` bytes; true when Enter was pressed in it.
@@ -287,10 +282,26 @@ impl<'a> Page<'a> {
         hint: &str,
         bytes_max: usize,
     ) -> bool {
+        let (response, is_entered) = self.edit(name, rect, text, hint, bytes_max);
+        if !is_entered {
+            response.request_focus();
+        }
+        is_entered
+    }
+
+    fn edit(
+        &mut self,
+        name: &str,
+        rect: Rect,
+        text: &mut String,
+        hint: &str,
+        bytes_max: usize,
+    ) -> (egui::Response, bool) {
         let edit = egui::TextEdit::singleline(text)
             .hint_text(egui::RichText::new(hint).color(theme::LINE_LIT))
             .font(FontId::proportional(theme::BODY))
             .margin(egui::Margin::symmetric(INSET as i8, 8))
+            .vertical_align(egui::Align::Center)
             .char_limit(bytes_max);
         let response = self.ui.put(rect, edit);
         while text.len() > bytes_max {
@@ -298,10 +309,7 @@ impl<'a> Page<'a> {
         }
         self.record(name, rect, Some(theme::BODY));
         let is_entered = response.lost_focus() && self.ui.input(|input| input.key_pressed(egui::Key::Enter));
-        if !is_entered {
-            response.request_focus();
-        }
-        is_entered
+        (response, is_entered)
     }
 
     /// Some options of which one holds, side by side; true when another one was chosen.

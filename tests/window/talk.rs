@@ -209,8 +209,16 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     let cable = Cable::lay("l");
     let _rooms = cable.is_none().then(alone_on_loopback);
     let (a, b) = (cable.as_ref().map(|cable| &*cable.a.0), cable.as_ref().map(|cable| &*cable.b.0));
-    let mut host = Window::open("Cat", "1280x720", a, &["host", "--room", "sesame"]);
+    let mut host = Window::open("Cat", "1280x720", a, &[]);
+    host.click("host");
+    host.click("network");
+    host.click("code");
+    host.display.xdotool(&["type", "--delay", "60", "sesame"]);
+    host.assert_tidy("code");
+    host.picture("code");
+    host.click("open");
     host.wait_screen("lobby");
+    host.picture("locked");
     let mut guest = Window::open("Dan", "960x540", b, &[]);
     guest.wait_screen("start");
     for code in ["poppy", "sesame"] {
@@ -230,7 +238,9 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
             guest.wait_screen("start");
         }
     }
-    guest.click("ready");
+    for window in [&guest, &host] {
+        window.click("ready");
+    }
     for window in [&mut host, &mut guest] {
         window.wait_tick(1);
         window.close();

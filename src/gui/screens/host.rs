@@ -35,6 +35,8 @@ struct Terms {
     /// Among the maps with enough seats.
     map: usize,
     architecture: Architecture,
+    /// Without which nobody joins; blank in an open match.
+    code: String,
 }
 
 impl HostScreen {
@@ -42,7 +44,8 @@ impl HostScreen {
         let mut maps: Vec<_> = data::embedded_maps().collect();
         // The usual map of two comes first.
         maps.sort_by_key(|map| map.name != "standard");
-        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture: Architecture::P2p };
+        let (architecture, code) = (Architecture::P2p, String::new());
+        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture, code };
         Self { attract, terms, shows_network: false }
     }
 
@@ -90,6 +93,8 @@ impl HostScreen {
             self.shows_network = !self.shows_network;
         }
         if self.shows_network {
+            let beside = fold.with_min_x(part(fold, 1, 3).left());
+            page.field("code", beside, &mut self.terms.code, "a code, to keep strangers out");
             self.network(page, Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max));
         }
         self.last(context, page, inside)
@@ -156,6 +161,8 @@ impl Terms {
         arguments.table.teams = self.is_paired().then_some(Teams::Across);
         arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.name.clone());
         arguments.game.player.is_ready = false;
+        let code = self.code.trim();
+        arguments.game.network.room = (!code.is_empty()).then(|| code.to_owned());
         arguments
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::args::{JoinArguments, usual};
 use crate::cli::setup;
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
-use crate::gui::page::{Page, Weight};
+use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::net::discovery::Room;
@@ -18,8 +18,6 @@ use mini_rts_arena::transport::DEFAULT_PORT;
 use mini_rts_arena::transport::discovery::Browser;
 
 const ROW: f32 = 42.0;
-/// Most bytes of a room's code that can be typed.
-const CODE_BYTES_MAX: usize = 80;
 /// How long nothing is found until the screen says what to do.
 const ADVICE_AFTER_S: f64 = 5.0;
 
@@ -162,7 +160,7 @@ impl JoinScreen {
     fn by_code(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let locked = self.locked.as_mut()?;
         let hint = format!("the code of {}'s match", locked.name);
-        let entered = page.line("code", part(row, 0, 2), &mut locked.code, &hint, CODE_BYTES_MAX);
+        let entered = page.line("code", part(row, 0, 2), &mut locked.code, &hint, FIELD_BYTES_MAX);
         let right = part(row, 1, 2);
         let pressed = page.button("join locked", part(right, 0, 2), "Join it", Weight::Primary);
         if page.button("no code", part(right, 1, 2), "Back", Weight::Normal) || page.escapes() {

@@ -197,8 +197,7 @@ impl LobbyPanel {
         };
         text("rtt", 0.56, 0.66, theme::QUIET, &rtt);
         if !game.has_bot(player) {
-            let (colour, state) =
-                if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready yet") };
+            let (colour, state) = if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready") };
             text("state", 0.67, 0.81, colour, state);
         }
         if game.is_host() && !own {

@@ -199,10 +199,14 @@ fn where_to(game: &Game) -> String {
         [] => return "This computer has no network: nobody else can find the match.".to_owned(),
         all => all.iter().map(at).collect::<Vec<_>>().join(" or "),
     };
-    match (&game.warning, arguments.game.network.no_discovery) {
+    let found = match (&game.warning, arguments.game.network.no_discovery) {
         (Some(warning), _) => format!("Others join by address {where_to}. {}.", capitalised(warning)),
         (None, true) => format!("Others join by address {where_to}."),
         (None, false) => format!("Others find it under Join a match, or by address {where_to}."),
+    };
+    match &arguments.game.network.room {
+        Some(code) => format!("The code is {code}. {found}"),
+        None => found,
     }
 }
 
