@@ -289,6 +289,7 @@ impl<'a> Page<'a> {
         is_entered
     }
 
+    /// The field, and whether Enter was pressed in it.
     fn edit(
         &mut self,
         name: &str,

@@ -35,7 +35,7 @@ struct Terms {
     /// Among the maps with enough seats.
     map: usize,
     architecture: Architecture,
-    /// Without which nobody joins; blank in an open match.
+    /// What a guest must type to join; blank for an open match.
     code: String,
 }
 

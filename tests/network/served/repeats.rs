@@ -136,6 +136,7 @@ fn repeats_keep_to_the_limit_of_bandwidth() {
     };
     let ((plain, _), (repeated, bits)) = (play(false), play(true));
     assert!(plain > 20, "{plain} updates are skipped anyway");
-    // A second sending takes only what is left over: 45 instead of 40; 53 if it could go into debt as a first one can.
+    // A second sending takes only what is left over: 45 updates are skipped instead of 40. If it could go into debt, as
+    // a first one can, 53 would be.
     assert!(4 * repeated <= 5 * plain && bits < 250_000, "{repeated} instead of {plain}, {bits} bit/s");
 }
