@@ -48,7 +48,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);
-    let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
+    let host = HostConfig {
+        config,
+        room_code: RoomCode::OPEN,
+        teams,
+        countdown,
+        beacon: None,
+        shared_address: false,
+    };
     let guest = GuestConfig::new(host_udp.local_address());
     // The last argument is the session's entropy: use unpredictable bytes outside of a demonstration.
     let host = LockstepSession::host(clock::now(), settings("ann")?, host, [1; 32]);

@@ -101,7 +101,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);
-    let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
+    let host = HostConfig {
+        config,
+        room_code: RoomCode::OPEN,
+        teams,
+        countdown,
+        beacon: None,
+        shared_address: false,
+    };
     let (name, input_delay, timeout) = (PlayerName::new("ann")?, InputDelay::Auto, Duration::from_secs(3));
     let (wait, on_loss, stays) = (Some(Duration::from_secs(10)), OnLoss::End, false);
     let is_ready = true;

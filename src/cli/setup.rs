@@ -143,6 +143,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         teams: teams(&arguments.table)?,
         countdown: countdown(game.output.headless),
         beacon: Some(beacon.clone()),
+        shared_address: arguments.shared_address,
     };
     let options = options(game, Some(rules), Some(map), Some(seed))?;
     let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
@@ -185,6 +186,7 @@ pub(crate) fn serve(
         host,
         countdown: countdown(arguments.headless),
         beacon: Some(beacon.clone()),
+        shared_address: arguments.shared_address,
         timeout: network.timeout,
         rejoin: arguments.rejoin.unwrap_or(Duration::ZERO),
         wait: Some(network.wait(arguments.headless)),

@@ -83,6 +83,7 @@ fn a_match_that_panics_closes_its_recording_and_notifies_the_others() {
         teams: [0, 1].into_iter().collect(),
         countdown: COUNTDOWN,
         beacon: None,
+        shared_address: false,
     };
     let session = LockstepSession::host(clock::now(), settings(), host, [1; 32]);
     let record = Some(folder.path().join("broken"));
@@ -108,6 +109,7 @@ fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
         host: None,
         countdown: COUNTDOWN,
         beacon: None,
+        shared_address: false,
         timeout: Duration::from_secs(20),
         rejoin: Duration::ZERO,
         wait: None,

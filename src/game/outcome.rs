@@ -174,7 +174,8 @@ fn describe(refusal: &Refusal) -> String {
         Refusal::Running => "the match has begun already; wait for the next one".into(),
         Refusal::Token => "it keeps no seat for this token: its time is over, or the match is another".into(),
         Refusal::Address { most } => format!(
-            "{most} of its seats, the most for one address, are taken from yours; join from another computer"
+            "{most} of its seats, the most for one address, are taken from yours; its host allows more with \
+             --shared-address or a room code"
         ),
     }
 }

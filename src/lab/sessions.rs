@@ -64,8 +64,14 @@ impl Table<'_> {
     /// The peer in seat 0, whom others join.
     pub(super) fn host(&self, now: Time, settings: Settings) -> LockstepSession {
         let (config, teams) = (self.config(), self.teams.clone());
-        let host =
-            HostConfig { config, room_code: RoomCode::OPEN, teams, countdown: COUNTDOWN, beacon: None };
+        let host = HostConfig {
+            config,
+            room_code: RoomCode::OPEN,
+            teams,
+            countdown: COUNTDOWN,
+            beacon: None,
+            shared_address: false,
+        };
         LockstepSession::host(now, settings, host, self.entropy(0))
     }
 
@@ -85,6 +91,7 @@ impl Table<'_> {
             host: None,
             countdown: COUNTDOWN,
             beacon: None,
+            shared_address: false,
             timeout: TIMEOUT,
             rejoin: Duration::ZERO,
             wait: Some(WAIT),

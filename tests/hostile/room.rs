@@ -150,7 +150,14 @@ impl Table {
         let (config, countdown) = (self.config(), Duration::from_millis(100));
         let teams = (0..self.seats).collect();
         if self.architecture == Architecture::P2p {
-            let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
+            let host = HostConfig {
+                config,
+                room_code: RoomCode::OPEN,
+                teams,
+                countdown,
+                beacon: None,
+                shared_address: false,
+            };
             let session = LockstepSession::host(now, self.settings(), host, Entropy::plaintext([1; 32]));
             return if self.is_real { self.game(session, 0) } else { Node::Lockstep(Box::new(session)) };
         }
@@ -163,6 +170,7 @@ impl Table {
             host: None,
             countdown,
             beacon: None,
+            shared_address: false,
             timeout: Duration::from_secs(3),
             rejoin: Duration::from_secs(10),
             wait: None,

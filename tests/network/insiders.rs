@@ -5,15 +5,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::peers::{
-    GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, mesh, pair, run,
-    settings, with_body, with_false_chain, with_header,
+    GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, host_config, mesh, pair,
+    run, settings, with_body, with_false_chain, with_header,
 };
 use mini_rts_arena::net::message::{
     Bye, Delivery, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
 };
 use mini_rts_arena::net::{
-    ENVELOPE_BYTES, End, Event, GuestConfig, InputDelay, Join, RESUME_COUNTDOWN, Refusal, RoomCode, Settings,
-    Time,
+    ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, RESUME_COUNTDOWN,
+    Refusal, RoomCode, Settings, Time,
 };
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 
@@ -362,12 +362,14 @@ fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() 
     assert!((3..=12).contains(&asked), "{asked} datagrams in 5 s");
 }
 
-#[test]
-fn one_address_does_not_take_every_seat() {
-    let mut host = crate::peers::host_of(4, 100, InputDelay::Auto);
+/// Three guests of one address ask a host of four: who has a seat, and what the others are told.
+fn three_of_one_address(host: HostConfig) -> [(bool, Option<Event>); 3] {
+    let code = host.room_code;
+    let mut host = LockstepSession::host(Time(0), settings(InputDelay::Auto), host, entropy(1));
     let mut join = |n: u8| {
         let from = SocketAddr::new(GUEST.ip(), 5_000 + u16::from(n));
-        let mut guest = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), entropy(n));
+        let config = GuestConfig { room_code: code, ..guest_config() };
+        let mut guest = Join::new(Time(0), settings(InputDelay::Auto), config, entropy(10 + n));
         for _ in 0..3 {
             guest.handle_timeout(Time(0));
             while let Some(ask) = guest.poll_transmit() {
@@ -381,7 +383,26 @@ fn one_address_does_not_take_every_seat() {
         }
         (guest.take_seat().is_some(), guest.poll_event())
     };
-    assert_eq!([join(1), join(2)], [(true, None), (true, None)]);
+    [1, 2, 3].map(&mut join)
+}
+
+#[test]
+fn one_address_does_not_take_every_seat() {
     let refused = Event::Closed(End::Refused(Refusal::Address { most: 2 }));
-    assert_eq!(join(3), (false, Some(refused)), "the last of three guests' seats");
+    let seats = three_of_one_address(host_config(4, 100));
+    assert_eq!(
+        seats,
+        [(true, None), (true, None), (false, Some(refused))],
+        "the last of three guests' seats"
+    );
+}
+
+#[test]
+fn guests_behind_one_router_take_every_seat_by_flag_or_code() {
+    let all = [(true, None), (true, None), (true, None)];
+    assert_eq!(three_of_one_address(HostConfig { shared_address: true, ..host_config(4, 100) }), all);
+    assert_eq!(
+        three_of_one_address(HostConfig { room_code: RoomCode::of("tea"), ..host_config(4, 100) }),
+        all
+    );
 }

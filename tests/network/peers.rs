@@ -103,6 +103,7 @@ pub(crate) fn host_config(seats: u8, ticks: u32) -> HostConfig {
         teams: (0..seats).collect(),
         countdown: Duration::from_millis(300),
         beacon: None,
+        shared_address: false,
     }
 }
 

@@ -193,6 +193,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         teams: [0, 1].into_iter().collect(),
         countdown: Duration::from_millis(100),
         beacon: None,
+        shared_address: false,
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
     let guest = GuestConfig::new(address);

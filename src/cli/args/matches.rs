@@ -166,6 +166,10 @@ pub(crate) struct HostArguments {
     /// Client-server: send each update again half a tick later to clients that lose more than 1 % of what is sent.
     #[arg(long)]
     pub(crate) repeat_updates: bool,
+    /// Let one address take every seat, as several players behind one router do; by default one seat is kept for
+    /// another address. With --room it is so anyway.
+    #[arg(long)]
+    pub(crate) shared_address: bool,
     /// Your seat: a host's is always 0, and guests choose theirs with `join --seat`.
     #[arg(long, default_value = "0", value_parser = host_seat)]
     pub(crate) seat: u8,
@@ -215,6 +219,10 @@ pub(crate) struct ServeArguments {
     /// For how long the seat of a client that is not heard is kept; 0 by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
+    /// Let one address take every seat, as several players behind one router do; by default one seat is kept for
+    /// another address. With --room it is so anyway.
+    #[arg(long)]
+    pub(crate) shared_address: bool,
     /// A server never has a window; this may be said all the same.
     #[arg(long)]
     pub(crate) headless: bool,
@@ -314,6 +322,7 @@ impl HostArguments {
             updates: updates.unwrap_or(UPDATES_USUAL),
             repeat_updates: self.repeat_updates,
             rejoin: Some(self.rejoin.unwrap_or(kept)),
+            shared_address: self.shared_address,
             headless: output.headless,
             record: None,
             json: output.json,

@@ -37,6 +37,8 @@ struct Terms {
     architecture: Architecture,
     /// What a guest must type to join; blank for an open match.
     code: String,
+    /// Whether guests at one address may take every seat.
+    shared_address: bool,
 }
 
 impl HostScreen {
@@ -45,7 +47,7 @@ impl HostScreen {
         // The usual map of two comes first.
         maps.sort_by_key(|map| map.name != "standard");
         let (architecture, code) = (Architecture::P2p, String::new());
-        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture, code };
+        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture, code, shared_address: false };
         Self { attract, terms, shows_network: false }
     }
 
@@ -95,6 +97,16 @@ impl HostScreen {
         if self.shows_network {
             let beside = fold.with_min_x(part(fold, 1, 3).left());
             page.field("code", beside, &mut self.terms.code, "a code, to keep strangers out");
+            let is_on = &mut self.terms.shared_address;
+            let weight = if *is_on { Weight::Chosen } else { Weight::Normal };
+            let text = if *is_on {
+                "Friends behind one router: all"
+            } else {
+                "Friends behind one router: all but one"
+            };
+            if page.button("shared address", row(ROW, 0.0), text, weight) {
+                *is_on = !*is_on;
+            }
             self.network(page, Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max));
         }
         self.last(context, page, inside)
@@ -163,6 +175,7 @@ impl Terms {
         arguments.game.player.is_ready = false;
         let code = self.code.trim();
         arguments.game.network.room = (!code.is_empty()).then(|| code.to_owned());
+        arguments.shared_address = self.shared_address;
         arguments
     }
 }

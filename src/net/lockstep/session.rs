@@ -161,7 +161,8 @@ impl LockstepSession {
         let mut rng = ChaCha12Rng::from_seed(seed);
         let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let room = Box::new(HostedRoom::new(listener, host.beacon, give_up_at));
+        let shared_address = host.shared_address || !host.room_code.is_open();
+        let room = Box::new(HostedRoom::new(listener, host.beacon, give_up_at, shared_address));
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
         let signer = Signer::new(&drawn, cipher);

@@ -144,7 +144,8 @@ impl ServerSession {
         let mut rng = ChaCha12Rng::from_seed(seed);
         let listener = Listener::new(now, config, settings.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at);
+        let shared_address = settings.shared_address || !settings.room_code.is_open();
+        let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at, shared_address);
         Self {
             now,
             wakeup: Wakeup::default(),

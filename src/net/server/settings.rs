@@ -31,6 +31,9 @@ pub struct ServerConfig {
     pub countdown: Duration,
     /// The room's announcement for discovery; the session keeps it up to date.
     pub beacon: Option<Beacon>,
+    /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
+    /// code has the same effect.
+    pub shared_address: bool,
     /// Silence after which a client is away.
     pub timeout: Duration,
     /// How long the seat of a client that is away is kept.

@@ -31,12 +31,20 @@ pub(in crate::net) struct HostedRoom {
     pub(in crate::net) give_up_at: Option<Time>,
     /// This computer's own addresses other than loopback.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
+    /// Whether guests at one address are taken for different people.
+    shared_address: bool,
 }
 
 impl HostedRoom {
-    pub(in crate::net) fn new(listener: Listener, beacon: Option<Beacon>, give_up_at: Option<Time>) -> Self {
+    pub(in crate::net) fn new(
+        listener: Listener,
+        beacon: Option<Beacon>,
+        give_up_at: Option<Time>,
+        shared_address: bool,
+    ) -> Self {
         let (closing, news) = (Closing::default(), LobbyNews::default());
-        Self { listener, closing, news, beacon, round: 0, give_up_at, own_addresses: ArrayVec::new() }
+        let own_addresses = ArrayVec::new();
+        Self { listener, closing, news, beacon, round: 0, give_up_at, own_addresses, shared_address }
     }
 
     /// Sets this computer's own addresses other than loopback, of which the first few are used: players at these may
@@ -107,7 +115,7 @@ impl HostedRoom {
         (seats, open): (u8, u8),
         is_free: impl Fn(u8) -> bool,
     ) -> Result<PlayerId, Refusal> {
-        if !may_sit(from, &self.own_addresses, seated, open) {
+        if !self.shared_address && !may_sit(from, &self.own_addresses, seated, open) {
             return Err(Refusal::Address { most: seats_per_address(open) });
         }
         let is_free = |&seat: &u8| seat < seats && is_free(seat);

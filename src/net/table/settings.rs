@@ -56,6 +56,9 @@ pub struct HostConfig {
     pub countdown: Duration,
     /// The room's announcement for discovery; its players and names are kept up to date here.
     pub beacon: Option<Beacon>,
+    /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
+    /// code has the same effect.
+    pub shared_address: bool,
 }
 
 /// What a guest asks for. The host decides whatever is `None`.

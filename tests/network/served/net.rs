@@ -110,6 +110,7 @@ pub(crate) fn server_config(
         host: None,
         countdown: Duration::from_millis(300),
         beacon: None,
+        shared_address: false,
         timeout: Duration::from_secs(3),
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),

@@ -91,6 +91,12 @@ fn one_address_leaves_a_seat_to_others_unless_it_is_this_computer() {
         let refused = ask(&mut net, at(remote, 6000), 100, None).expect("an answer");
         assert_eq!(refused.err(), Some(Refusal::Address { most }));
         assert!(ask(&mut net, address(1), 101, None).is_some_and(|seat| seat.is_ok()), "another may");
+        let shared = ServerConfig { shared_address: true, ..config(Architecture::ClientServer, 300, seats) };
+        let mut net = room(shared, 0, "");
+        for n in 0..u16::from(seats) {
+            let seat = ask(&mut net, at(remote, 5000 + n), n as u8, None).expect("an answer");
+            assert_eq!(seat.err(), None, "{n} of {seats} behind one router");
+        }
         let mut net = room(config(Architecture::ClientServer, 300, seats), 0, "");
         for n in 0..u16::from(seats) {
             let seat = ask(&mut net, at(local, 5000 + n), n as u8, None).expect("an answer");
