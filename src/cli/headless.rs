@@ -12,10 +12,11 @@ use super::console::{self, log_above};
 use super::local::LocalMatch;
 use super::{output, setup};
 use mini_rts_arena::game::{
-    Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
+    Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary, data,
 };
+use mini_rts_arena::net::Refusal;
 use mini_rts_arena::net::discovery::{Beacon, Room};
-use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::sim::{PlayerId, fingerprint};
 use mini_rts_arena::transport::discovery::{Announcer, Browser};
 use mini_rts_arena::transport::{LinkSpec, PortChoice, Udp};
 
@@ -246,7 +247,32 @@ pub(crate) fn report_without_match(
             Ok(ExitCode::SUCCESS)
         }
         MatchError::NoAnswer => Err(nobody_came(waited)),
-        error => bail!("{error}"),
+        error => match flag_that_helps(error) {
+            Some(advice) => bail!("{error}; {advice}"),
+            None => bail!("{error}"),
+        },
+    }
+}
+
+/// Names the flag of this program that avoids a failure.
+fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
+    match error {
+        MatchError::Unreachable(..) => Some("or set the address with --via SEAT=IP:PORT"),
+        MatchError::UnknownRules(_) => Some("give its file with --rules"),
+        MatchError::UnknownMap(_) => Some("give its file with --map"),
+        MatchError::Refused(Refusal::Rules { host, .. }) => {
+            let is_built_in = data::embedded_rules().any(|rules| fingerprint(&*rules) == *host);
+            Some(if is_built_in { "leave --rules out" } else { "give its file with --rules" })
+        }
+        MatchError::Refused(Refusal::Map { host, .. }) => {
+            let is_built_in = data::embedded_maps().any(|map| fingerprint(&*map) == *host);
+            Some(if is_built_in { "leave --map out" } else { "give its file with --map" })
+        }
+        MatchError::Refused(Refusal::Ticks { .. }) => Some("leave --ticks out"),
+        MatchError::Refused(Refusal::TickRate { .. }) => Some("leave --tick-rate out"),
+        MatchError::Refused(Refusal::RoomCode) => Some("give it with --room"),
+        MatchError::Refused(Refusal::Seat { .. }) => Some("leave --seat out"),
+        _ => None,
     }
 }
 

@@ -67,15 +67,13 @@ pub enum MatchError {
     #[error("the peers' worlds differ before tick 0: they run different programs; update both")]
     StartState,
     /// Two guests could not reach each other.
-    #[error(
-        "players {0} and {1} cannot reach each other: open their UDP ports to each other, or set the address with --via {1}=IP:PORT"
-    )]
+    #[error("players {0} and {1} cannot reach each other: open their UDP ports to each other")]
     Unreachable(PlayerId, PlayerId),
     /// The host plays by rules that this program does not have.
-    #[error("the host plays by rules of its own ({0:016x}): give its file with --rules")]
+    #[error("the host plays by rules of its own ({0:016x}), which this program does not have")]
     UnknownRules(u64),
     /// The host plays on a map that this program does not have.
-    #[error("the host plays on a map of its own ({0:016x}): give its file with --map")]
+    #[error("the host plays on a map of its own ({0:016x}), which this program does not have")]
     UnknownMap(u64),
     /// The host seats more players than its map has bases.
     #[error(
@@ -134,12 +132,12 @@ fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> S
     let named = |print| embedded.iter().find(|(known, _)| *known == print).map(|(_, name)| name);
     let asked = named(guest).map_or_else(|| "your file's".to_owned(), Clone::clone);
     match named(host) {
-        Some(host) => format!("its {what}: {host}, not {asked}; leave --{what} out"),
-        None => format!("its {what}: its own ({host:016x}), not {asked}; give its file with --{what}"),
+        Some(host) => format!("its {what}: {host}, not {asked}"),
+        None => format!("its {what}: its own ({host:016x}), not {asked}"),
     }
 }
 
-/// A refusal in words, with what to do about it.
+/// A refusal in words, with what to do about it in any program.
 fn describe(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Protocol { host, guest } => {
@@ -159,17 +157,17 @@ fn describe(refusal: &Refusal) -> String {
             differing("map", &embedded, *host, *guest)
         }
         Refusal::Ticks { host: Some(host), guest } => {
-            format!("its match has {host} ticks, not {guest}; leave --ticks out")
+            format!("its match has {host} ticks, not {guest}")
         }
         Refusal::Ticks { host: None, guest } => {
-            format!("its match has no --ticks, not {guest}; leave --ticks out")
+            format!("its match has no agreed number of ticks, not {guest}")
         }
         Refusal::TickRate { host, guest } => {
             let (host, guest) = (host.hz(), guest.hz());
-            format!("its match runs at {host} ticks/s, not {guest}; leave --tick-rate out")
+            format!("its match runs at {host} ticks/s, not {guest}")
         }
-        Refusal::RoomCode => "the room has another code; give it with --room".into(),
-        Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free; leave --seat out"),
+        Refusal::RoomCode => "the room has another code".into(),
+        Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free"),
         Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
         Refusal::Running => "the match has begun already; wait for the next one".into(),
         Refusal::Token => "it keeps no seat for this token: its time is over, or the match is another".into(),

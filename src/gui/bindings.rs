@@ -11,6 +11,7 @@ use macroquad::miniquad::KeyCode;
 use mini_rts_arena::sim::AttackBehaviour;
 
 pub(crate) use key_choices::{KeyChoices, Preset};
+pub(crate) use key_names::name_of as key_label;
 
 /// Something a key can mean in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,6 +272,12 @@ pub(crate) fn preset() -> Preset {
 /// What a key means; the first in the table, should it mean two things.
 pub(crate) fn action_of(key: KeyCode) -> Option<Action> {
     IN_FORCE.with_borrow(|(_, keys)| keys.iter().find(|(bound, _)| *bound == key).map(|&(_, action)| action))
+}
+
+/// Keys that mean nothing in play, for the answers of a card that comes by itself. All keyboards label them alike.
+pub(crate) fn unbound_keys() -> impl Iterator<Item = KeyCode> {
+    use KeyCode::{F2, F5, F6, F7, F8, F9, F10};
+    [F5, F6, F7, F8, F9, F10, F2].into_iter().filter(|&key| action_of(key).is_none())
 }
 
 /// What the key of an action is called; empty if it has none.

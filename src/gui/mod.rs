@@ -24,6 +24,8 @@ mod sound;
 mod still;
 mod talk;
 #[cfg(test)]
+mod test_page;
+#[cfg(test)]
 mod test_view;
 mod theme;
 mod tutorial;

@@ -24,6 +24,8 @@ pub(crate) struct Page<'a> {
     feedback: &'a mut Feedback,
     /// Whether buttons can have the keyboard's focus; not where keys have meanings of their own.
     pub(crate) is_focusable: bool,
+    /// Whether buttons cannot be pressed yet: they have come by themselves where something else was being pressed.
+    pub(crate) is_inert: bool,
     parent: String,
 }
 
@@ -57,7 +59,7 @@ pub(crate) enum Weight {
 
 impl<'a> Page<'a> {
     pub(crate) fn new(ui: &'a mut Ui, recorder: &'a mut Recorder, feedback: &'a mut Feedback) -> Self {
-        Self { ui, recorder, feedback, is_focusable: true, parent: String::new() }
+        Self { ui, recorder, feedback, is_focusable: true, is_inert: false, parent: String::new() }
     }
 
     /// The whole window.
@@ -136,10 +138,16 @@ impl<'a> Page<'a> {
         rect.bottom()
     }
 
+    /// The height of a text in as many lines as it takes.
+    pub(crate) fn paragraph_height(&self, size: f32, text: &str, width: f32) -> f32 {
+        let font = FontId::proportional(size);
+        self.ui.fonts(|fonts| fonts.layout(text.into(), font, Color32::WHITE, width)).size().y
+    }
+
     /// A button; true when it was clicked.
     pub(crate) fn button(&mut self, name: &str, rect: Rect, text: &str, weight: Weight) -> bool {
         let response = self.pressable(name, rect, weight, true);
-        let colour = if weight == Weight::Primary { theme::GROUND } else { theme::TEXT };
+        let colour = if weight == Weight::Primary && !self.is_inert { theme::GROUND } else { theme::TEXT };
         let width = rect.width() - 2.0 * INSET;
         self.within(name, |page| {
             let name = format!("{name} text");
@@ -171,6 +179,8 @@ impl<'a> Page<'a> {
 
     /// The surface of a button or of a row in a list; true when it was clicked.
     pub(crate) fn pressable(&mut self, name: &str, rect: Rect, weight: Weight, is_enabled: bool) -> bool {
+        self.recorder.is_inert |= self.is_inert;
+        let is_enabled = is_enabled && !self.is_inert;
         let sense = match (is_enabled, self.is_focusable) {
             (true, true) => Sense::click(),
             (true, false) => Sense::CLICK,

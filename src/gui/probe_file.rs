@@ -81,6 +81,7 @@ impl ProbeFile {
             "window": [window().w, window().h],
             "match": screen.facts(),
             "focused": menus.focused,
+            "is_inert": menus.is_inert,
             "items": menus.items.iter().map(item).collect::<Vec<_>>(),
             "arena_items": arena.iter().map(item).collect::<Vec<_>>(),
             "problems": problems,

@@ -158,7 +158,8 @@ impl Window {
     pub(crate) fn click(&self, item: &str) {
         let find =
             |shown: &Value| shown["items"].as_array()?.iter().find(|found| found["name"] == item).cloned();
-        let shown = self.wait_for(&format!("item {item}"), |shown| find(shown).is_some());
+        let shown = self
+            .wait_for(&format!("item {item}"), |shown| find(shown).is_some() && shown["is_inert"] == false);
         let rect = find(&shown).expect("waited for")["rect"].clone();
         let number = |at: usize| rect[at].as_f64().expect("a number");
         self.point([number(0) + number(2) / 2.0, number(1) + number(3) / 2.0]);

@@ -87,7 +87,7 @@ fn a_removed_guest_sees_why_and_may_come_back() {
         host.picture("a guest");
         host.click("remove 1");
         host.wait_for("a free seat", |shown| seats(shown)[1].0 == "free");
-        let told = |shown: &Value| shown["match"]["no_match"] == "the host removed you from the lobby";
+        let told = |shown: &Value| shown["match"]["no_match"] == "The host removed you from the lobby";
         guest.wait_for("why", told);
         guest.picture("removed");
         guest.click("again");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::time::Duration;
 
 use mini_rts_arena::replay::{Replay, Verdict, verify};
 
@@ -63,17 +64,10 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
     host.key("Escape");
     host.wait_for("no field", |shown| shown["match"]["overlay"] == "None");
 
-    // The guest's process is suspended for longer than the time-out.
-    signal(&guest, "-STOP");
-    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
-    host.assert_tidy("lost");
-    host.picture("lost");
-    host.key("w");
-    host.wait_for("no card", |shown| shown["match"]["overlay"] == "None");
-    signal(&guest, "-CONT");
-    let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
-    host.wait_tick(stopped + 60);
-    guest.wait_tick(stopped + 60);
+    let resumed = suspend_beyond_the_time_out(&host, &guest);
+    for window in [&host, &guest] {
+        window.wait_tick(resumed + 60);
+    }
     let side = |window: &Window| {
         let shown = window.shown();
         super::xy(&shown["match"]["base"])[0] > shown["window"][0].as_f64().expect("a width") / 2.0
@@ -113,10 +107,28 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
     claim_victory(&mut host);
 }
 
+/// Suspends the guest's process until the host is asked what to do and waits; the tick at which the match waited.
+fn suspend_beyond_the_time_out(host: &Window, guest: &Window) -> u64 {
+    signal(guest, "-STOP");
+    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
+    host.assert_tidy("lost");
+    host.picture("lost");
+    // What a player presses in play answers nothing, and "Claim the win" least of all.
+    for key in ["w", "c", "l", "e", "x", "Return", "space", "1", "Tab"] {
+        host.hold(key, Duration::from_millis(150));
+    }
+    let shown = host.wait_for("answers", |shown| shown["is_inert"] == false);
+    assert_eq!((&shown["screen"], &shown["match"]["overlay"]), (&"match".into(), &"Lost".into()));
+    host.key("Escape");
+    host.wait_for("no card", |shown| shown["match"]["overlay"] == "None");
+    signal(guest, "-CONT");
+    host.shown()["match"]["tick"].as_u64().expect("a tick")
+}
+
 /// Ends a match whose other player's process was killed, and checks the recordings of both matches.
 fn claim_victory(host: &mut Window) {
-    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
-    host.click("claim");
+    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost" && shown["is_inert"] == false);
+    host.hold("F5", Duration::from_millis(1_500));
     let over = host.wait_screen("result");
     assert_eq!(
         (&over["match"]["outcome"], &over["match"]["verdict"]),
@@ -213,7 +225,7 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     host.click("host");
     host.click("network");
     host.click("code");
-    host.display.xdotool(&["type", "--delay", "60", "sesame"]);
+    host.display.xdotool(&["type", "--delay", "60", "Open Sesame"]);
     host.assert_tidy("code");
     host.picture("code");
     host.click("open");
@@ -221,23 +233,28 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     host.picture("locked");
     let mut guest = Window::open("Dan", "960x540", b, &[]);
     guest.wait_screen("start");
-    for code in ["poppy", "sesame"] {
-        guest.click("join");
-        guest.wait_screen("join");
-        guest.click("room 0");
-        guest.wait_for("a field for the code", |shown| {
-            shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "code"))
-        });
-        guest.assert_tidy("code");
-        guest.picture("code");
-        guest.display.xdotool(&["type", "--delay", "60", code]);
-        guest.key("Return");
-        if code == "poppy" {
-            guest.wait_screen("failed");
-            guest.click("back");
-            guest.wait_screen("start");
-        }
-    }
+    guest.click("join");
+    guest.wait_screen("join");
+    guest.click("room 0");
+    let has_field = |shown: &serde_json::Value| {
+        shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "code"))
+    };
+    guest.wait_for("a field for the code", has_field);
+    guest.assert_tidy("code");
+    guest.picture("code");
+    guest.display.xdotool(&["type", "--delay", "60", "poppy"]);
+    guest.key("Return");
+    // Another code can be typed at once, and neither case nor blanks count.
+    let shown =
+        guest.wait_for("a field for another code", |shown| shown["screen"] == "failed" && has_field(shown));
+    let why = shown["match"]["no_match"].as_str().expect("a reason");
+    assert!(why.contains("another code") && !why.contains("--"), "{why}");
+    guest.assert_tidy("another code");
+    guest.picture("another code");
+    guest.key("ctrl+a");
+    guest.display.xdotool(&["type", "--delay", "60", "opensesame"]);
+    guest.key("Return");
+    guest.wait_screen("lobby");
     for window in [&guest, &host] {
         window.click("ready");
     }

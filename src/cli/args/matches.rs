@@ -9,7 +9,7 @@ use super::{
     ARCHITECTURES, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
     seconds_or_none, tick_rate, token,
 };
-use mini_rts_arena::net::{Architecture, InputDelay, PlayerName, Token};
+use mini_rts_arena::net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
 use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
@@ -82,8 +82,8 @@ pub(crate) struct NetworkArguments {
     /// up to 4133; a guest any.
     #[arg(long)]
     pub(crate) port: Option<u16>,
-    /// The code of a locked room.
-    #[arg(long, value_name = "CODE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    /// The code of a locked room. Neither case nor blanks count.
+    #[arg(long, value_name = "CODE", value_parser = room_code)]
     pub(crate) room: Option<String>,
     #[command(flatten)]
     pub(crate) link: LinkArguments,
@@ -332,6 +332,11 @@ impl HostArguments {
 
 fn updates() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=60)
+}
+
+fn room_code(text: &str) -> Result<String, String> {
+    let is_something = !RoomCode::of(text).is_open();
+    is_something.then(|| text.to_owned()).ok_or_else(|| "a code needs a character that is no blank".into())
 }
 
 fn host_seat(text: &str) -> Result<u8, String> {

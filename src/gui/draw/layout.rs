@@ -34,6 +34,8 @@ pub(crate) struct Recorder {
     pub(crate) items: Vec<Item>,
     /// The control that the keyboard would press; empty for none.
     pub(crate) focused: String,
+    /// Whether a button takes no press yet.
+    pub(crate) is_inert: bool,
     window: Rect,
 }
 
@@ -42,6 +44,7 @@ impl Recorder {
     pub(crate) fn begin(&mut self, window: Rect) {
         self.items.clear();
         self.focused.clear();
+        self.is_inert = false;
         self.window = window;
     }
 

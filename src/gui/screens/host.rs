@@ -12,7 +12,7 @@ use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::game::data;
-use mini_rts_arena::net::Architecture;
+use mini_rts_arena::net::{Architecture, RoomCode};
 use mini_rts_arena::sim::Map;
 
 const ROW: f32 = 42.0;
@@ -174,7 +174,7 @@ impl Terms {
         arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.name.clone());
         arguments.game.player.is_ready = false;
         let code = self.code.trim();
-        arguments.game.network.room = (!code.is_empty()).then(|| code.to_owned());
+        arguments.game.network.room = (!RoomCode::of(code).is_open()).then(|| code.to_owned());
         arguments.shared_address = self.shared_address;
         arguments
     }

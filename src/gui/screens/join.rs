@@ -11,8 +11,8 @@ use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::net::Architecture;
 use mini_rts_arena::net::discovery::Room;
+use mini_rts_arena::net::{Architecture, RoomCode};
 use mini_rts_arena::sim::SIMULATION_BUILD;
 use mini_rts_arena::transport::DEFAULT_PORT;
 use mini_rts_arena::transport::discovery::Browser;
@@ -168,7 +168,7 @@ impl JoinScreen {
             return None;
         }
         let (address, code) = (locked.address.to_string(), locked.code.trim().to_owned());
-        if !(entered || pressed) || code.is_empty() {
+        if !(entered || pressed) || RoomCode::of(&code).is_open() {
             return None;
         }
         match self.request_for(&address, context) {

@@ -5,7 +5,6 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use crate::gui::bindings::{BINDINGS, Chapter};
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use macroquad::miniquad::KeyCode;
 
 /// What was chosen in the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,66 +83,6 @@ fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
     }
 }
 
-/// What to do about somebody who is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LostChoice {
-    /// Go on asking.
-    Wait,
-    /// End the match and win it.
-    Claim,
-    /// End it and win nothing.
-    Leave,
-}
-
-impl LostChoice {
-    /// By which key it is chosen; of a server nobody wins.
-    pub(crate) fn of_key(key: KeyCode, is_server: bool) -> Option<Self> {
-        match key {
-            KeyCode::W | KeyCode::Escape => Some(Self::Wait),
-            KeyCode::C if !is_server => Some(Self::Claim),
-            KeyCode::L => Some(Self::Leave),
-            _ => None,
-        }
-    }
-}
-
-/// Somebody is lost, and the match waits.
-pub(crate) fn lost_card(
-    page: &mut Page<'_>,
-    name: &str,
-    silent_s: f64,
-    is_server: bool,
-) -> Option<LostChoice> {
-    const ROW: f32 = 44.0;
-    let plate = page.centred(440.0, 292.0);
-    page.plate("lost", plate);
-    let choices = [
-        ("wait", "Wait (W)", LostChoice::Wait, Weight::Primary),
-        ("claim", "Claim the win (C)", LostChoice::Claim, Weight::Normal),
-        ("leave lost", "Leave the match (L)", LostChoice::Leave, Weight::Normal),
-    ];
-    page.within("lost", |page| {
-        let inside = plate.shrink(22.0);
-        let (at, width) = (inside.left_top(), inside.width());
-        let title = format!("{name} is lost");
-        page.text("lost title", at, Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), &title, width);
-        let text = format!("Silent for {silent_s:.0} s. The match is paused and continues where it was.");
-        let below = at + vec2(0.0, 42.0);
-        page.text("lost text", below, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), &text, width);
-        let mut chosen = None;
-        for (place, (name, text, choice, weight)) in choices.into_iter().enumerate() {
-            let top = inside.top() + 80.0 + place as f32 * (ROW + 12.0);
-            let rect = Rect::from_min_size(pos2(inside.left(), top), vec2(width, ROW));
-            if choice == LostChoice::Claim && is_server {
-                page.barred(name, rect, "Claim the win", "nobody wins against a server");
-            } else if page.button(name, rect, text, weight) {
-                chosen = Some(choice);
-            }
-        }
-        chosen
-    })
-}
-
 /// The menu of a match.
 pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) -> Option<Choice> {
     const ROW: f32 = 44.0;
@@ -151,7 +90,7 @@ pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) 
     page.plate("menu", plate);
     let surrender = if is_asking { "Surrender: sure?" } else { "Surrender" };
     let choices = [
-        ("resume", "Go on", Choice::Resume, Weight::Primary),
+        ("resume", "Resume", Choice::Resume, Weight::Primary),
         ("surrender", surrender, Choice::Surrender, Weight::Normal),
         ("leave", "Leave the match", Choice::Leave, Weight::Normal),
         ("settings", "Settings", Choice::Settings, Weight::Normal),

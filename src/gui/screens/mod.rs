@@ -12,6 +12,7 @@ mod menu;
 mod net_graph;
 mod notices;
 mod play;
+mod prompt;
 mod replays;
 mod result;
 mod result_graph;
@@ -57,7 +58,7 @@ pub(crate) enum Next {
     /// All players are there.
     Play(Box<Game>),
     /// The match could not be played.
-    Failed(LaunchRequest, String),
+    Failed(LaunchRequest, waiting::Failure),
     /// The match is over.
     Over(Box<result::Over>),
     Replays,
@@ -304,6 +305,6 @@ fn clock(seconds: f64) -> String {
 pub(crate) fn over(game: &mut Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
-        Err(error) => Next::Failed(game.request.clone(), error.to_string()),
+        Err(error) => Next::Failed(game.request.clone(), waiting::Failure::of(&error)),
     }
 }

@@ -1,17 +1,19 @@
 //! A match being played.
 
 mod facts;
+mod lost;
 
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;
 use std::sync::Arc;
 
 use super::camera_control::CameraControl;
-use super::menu::{self, Choice, LostChoice};
+use super::menu::{self, Choice};
 use super::net_graph::NetGraph;
 use super::notices::{
     count_down, hint, hint_text, is_held_up, name_of, news_line, pause_card, seconds_to_go, shield_text,
 };
+use super::prompt::{self, Prompt};
 use super::scores::scores;
 use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
@@ -37,8 +39,6 @@ use mini_rts_arena::sim::{AttackBehaviour, Command, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
-/// Who has chosen to wait for somebody who is lost is asked again after this.
-const ASK_AGAIN_S: f64 = 30.0;
 /// How long the final picture stands before the result covers it.
 const LAST_LOOK_S: f64 = 1.2;
 /// How long it is said that a core is shielded.
@@ -69,8 +69,12 @@ pub(crate) struct PlayScreen {
     overlay: Overlay,
     settings: SettingsPanel,
     talk: Talk,
+    /// The card that came by itself, if one is shown.
+    prompt: Prompt,
     /// Until when somebody who is lost is waited for without asking again what to do.
     waits_until: f64,
+    /// Since when a pause is shown.
+    paused_since: Option<f64>,
     graph: NetGraph,
     shows_graph: bool,
     finished: Option<(Finished, f64)>,
@@ -116,7 +120,9 @@ impl PlayScreen {
             overlay: Overlay::None,
             settings: SettingsPanel::default(),
             talk: Talk::default(),
+            prompt: Prompt::default(),
             waits_until: 0.0,
+            paused_since: None,
             graph: NetGraph::default(),
             shows_graph: false,
             finished: None,
@@ -152,6 +158,7 @@ impl PlayScreen {
             context.sound.play(kind);
         }
         self.mind_the_lost(context.now, &view);
+        self.paused_since = view.pause.map(|_| self.paused_since.unwrap_or(context.now));
         self.play(context, &view, inputs);
         self.view = Some(view);
         let hurries = self.has_asked_to_leave;
@@ -184,7 +191,7 @@ impl PlayScreen {
         for input in inputs {
             // Whatever is open, nothing is released any more that is held now.
             if input != Input::FocusLost && (self.overlay != Overlay::None || is_over) {
-                self.take_in_overlay(context, view, input);
+                self.take_in_overlay(context, input);
                 continue;
             }
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
@@ -285,18 +292,16 @@ impl PlayScreen {
         self.camera_control.camera(&view.setup.map, context.arena(), hero)
     }
 
-    /// Esc and F1 close what they opened, and somebody who is lost is waited for or not.
-    fn take_in_overlay(&mut self, context: &mut AppContext, view: &View, input: Input) {
+    /// Esc and F1 close what they opened.
+    fn take_in_overlay(&mut self, context: &mut AppContext, input: Input) {
         if self.overlay == Overlay::Settings {
             return self.settings.take(input, &mut context.settings);
         }
+        if self.overlay == Overlay::Lost {
+            return self.prompt.take(input, context.now);
+        }
         let Input::Down(key, _) = input else { return };
         match (self.overlay, action_of(key)) {
-            (Overlay::Lost, _) => {
-                if let Some(choice) = LostChoice::of_key(key, is_server(view)) {
-                    self.choose_for_the_lost(context.now, choice);
-                }
-            }
             (Overlay::Talk, Some(Action::Menu)) => {
                 self.talk.close();
                 self.overlay = Overlay::None;
@@ -306,32 +311,6 @@ impl PlayScreen {
             (Overlay::Learned, _) => {}
             (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
             _ => {}
-        }
-    }
-
-    /// Asks what to do once the last of the others is lost, and no longer when it is back.
-    fn mind_the_lost(&mut self, now: f64, view: &View) {
-        let is_lost = view.lost.is_some() && self.finished.is_none();
-        match self.overlay {
-            Overlay::Lost if !is_lost => self.overlay = Overlay::None,
-            Overlay::None if is_lost && now >= self.waits_until => self.open(Overlay::Lost),
-            _ => {}
-        }
-        if !is_lost {
-            self.waits_until = 0.0;
-        }
-    }
-
-    fn choose_for_the_lost(&mut self, now: f64, choice: LostChoice) {
-        self.overlay = Overlay::None;
-        self.waits_until = now + ASK_AGAIN_S;
-        match choice {
-            LostChoice::Wait => {}
-            LostChoice::Claim => self.game.say(Control::Claim),
-            LostChoice::Leave => {
-                self.has_asked_to_leave = true;
-                self.game.say(Control::Leave);
-            }
         }
     }
 
@@ -362,7 +341,12 @@ impl PlayScreen {
                 }
             }
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
-            Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
+            Request::Pause if view.pause.is_some() => {
+                // Two who pause at once do not mean to resume.
+                if self.paused_since.is_some_and(|since| !prompt::is_new(since, context.now)) {
+                    self.game.say(Control::Resume);
+                }
+            }
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
             Request::Skip => self.skip_tutorial(context),
             Request::Shielded => {
@@ -443,15 +427,8 @@ impl PlayScreen {
             Overlay::None => {}
             Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
             Overlay::Talk => {}
-            Overlay::Learned => return learned_card(context, page),
-            Overlay::Lost => {
-                let (player, heard_at) = view.lost?;
-                let silent_s = self.game.now().since(heard_at).as_secs_f64();
-                let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
-                if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
-                    self.choose_for_the_lost(context.now, choice);
-                }
-            }
+            Overlay::Learned => return self.learned(context, page),
+            Overlay::Lost => self.ask_about_the_lost(page, context.now, &view),
             Overlay::Settings => {
                 if !self.settings.page(context, page) {
                     self.overlay = Overlay::Menu(false);
@@ -505,6 +482,14 @@ impl PlayScreen {
         tutorial.task(view, self.controller.selected.len())
     }
 
+    /// The tutorial is won.
+    fn learned(&self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
+        page.is_inert = self.prompt.is_new(context.now);
+        let next = learned_card(context, page);
+        page.is_inert = false;
+        next
+    }
+
     fn skip_tutorial(&mut self, context: &mut AppContext) {
         if self.tutorial.is_some() {
             context.settings.has_learned = true;
@@ -520,7 +505,9 @@ impl PlayScreen {
         }
         if self.tutorial.as_ref().is_some_and(|tutorial| tutorial.step().is_none()) {
             context.settings.has_learned = true;
-            self.overlay = Overlay::Learned;
+            if self.overlay != Overlay::Learned {
+                (self.overlay, self.prompt) = (Overlay::Learned, Prompt::new(context.now));
+            }
             return None;
         }
         let (finished, _) = self.finished.take()?;
@@ -566,11 +553,6 @@ fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
         );
     }
     game.say(what);
-}
-
-/// Whether it is the server that is lost.
-fn is_server(view: &View) -> bool {
-    view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
 }
 
 /// The clock of a match.

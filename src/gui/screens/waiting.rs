@@ -3,14 +3,17 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
+use super::form::part;
 use super::join::own_addresses;
 use super::lobby::LobbyPanel;
 use super::{Attract, Next, over};
 use crate::gui::context::AppContext;
 use crate::gui::input::Input;
 use crate::gui::launch::{Game, LaunchRequest};
-use crate::gui::page::{Page, Weight};
+use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
+use mini_rts_arena::game::MatchError;
+use mini_rts_arena::net::{Refusal, RoomCode};
 
 const ROW: f32 = 42.0;
 
@@ -23,7 +26,7 @@ pub(crate) struct WaitingScreen {
 
 enum State {
     Waiting(Box<Game>),
-    Failed(LaunchRequest, String),
+    Failed(LaunchRequest, Failure),
     /// Cancelled; the screen is about to change.
     Left,
 }
@@ -31,15 +34,11 @@ enum State {
 impl WaitingScreen {
     /// Starts what is wished for.
     pub(crate) fn start(attract: Attract, request: LaunchRequest) -> Self {
-        let state = match Game::start(request.clone()) {
-            Ok(game) => State::Waiting(Box::new(game)),
-            Err(error) => State::Failed(request, format!("{error:#}")),
-        };
-        Self { attract, state, lobby: None, since: None }
+        Self { attract, state: begin(request), lobby: None, since: None }
     }
 
-    pub(crate) const fn failed(attract: Attract, request: LaunchRequest, why: String) -> Self {
-        Self { attract, state: State::Failed(request, why), lobby: None, since: None }
+    pub(crate) const fn failed(attract: Attract, request: LaunchRequest, failure: Failure) -> Self {
+        Self { attract, state: State::Failed(request, failure), lobby: None, since: None }
     }
 
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
@@ -76,23 +75,23 @@ impl WaitingScreen {
         let inside = plate.shrink(24.0);
         let waited = context.now - *self.since.get_or_insert(context.now);
         let buttons = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
-        page.within("waiting", |page| match &self.state {
+        page.within("waiting", |page| match &mut self.state {
             State::Waiting(game) => {
                 say(page, inside, title(game), theme::TEXT, &wait_text(game, waited));
                 let middle = Rect::from_center_size(buttons.center(), vec2(220.0, ROW));
                 page.button("cancel", middle, "Cancel", Weight::Normal) || page.escapes()
             }
-            State::Failed(_, why) => {
-                say(page, inside, "No match", theme::RED, &capitalised(why));
-                let half = vec2((buttons.width() - 10.0) / 2.0, ROW);
-                let again = page.button(
-                    "again",
-                    Rect::from_min_size(buttons.left_top(), half),
-                    "Try again",
-                    Weight::Primary,
-                );
-                let right = Rect::from_min_size(pos2(buttons.right() - half.x, buttons.top()), half);
-                let back = page.button("back", right, "Menu", Weight::Normal);
+            State::Failed(request, failure) => {
+                let title = if failure.is_code_wrong { "Another code" } else { "No match" };
+                say(page, inside, title, theme::RED, &failure.why);
+                let code = code_of(request).filter(|_| failure.is_code_wrong);
+                let is_entered = code.is_some_and(|code| {
+                    let row = buttons.translate(vec2(0.0, -ROW - 18.0));
+                    page.line("code", row, code, "the code of the match", FIELD_BYTES_MAX)
+                });
+                let left = part(buttons, 0, 2);
+                let again = page.button("again", left, "Try again", Weight::Primary) || is_entered;
+                let back = page.button("back", part(buttons, 1, 2), "Menu", Weight::Normal);
                 if again {
                     return self.again();
                 }
@@ -103,14 +102,14 @@ impl WaitingScreen {
         .then(|| self.leave())
     }
 
-    /// Tries the same once more; false because the screen stays.
+    /// Tries once more; false because the screen stays.
     fn again(&mut self) -> bool {
-        if let State::Failed(request, _) = &self.state {
-            let request = request.clone();
-            self.state = match Game::start(request.clone()) {
-                Ok(game) => State::Waiting(Box::new(game)),
-                Err(error) => State::Failed(request, format!("{error:#}")),
-            };
+        if let State::Failed(request, _) = &mut self.state {
+            if let LaunchRequest::Join(arguments, _) = request {
+                // A blank code is that of an open match.
+                arguments.game.network.room.take_if(|code| RoomCode::of(code).is_open());
+            }
+            self.state = begin(request.clone());
             (self.lobby, self.since) = (None, None);
         }
         false
@@ -145,7 +144,7 @@ impl WaitingScreen {
     /// What it shows, for a test.
     pub(crate) fn facts(&self) -> Value {
         let lobby = self.lobby.as_ref().map(LobbyPanel::facts);
-        let why = if let State::Failed(_, why) = &self.state { Some(why) } else { None };
+        let why = if let State::Failed(_, failure) = &self.state { Some(&failure.why) } else { None };
         json!({ "port": self.port(), "lobby": lobby, "no_match": why })
     }
 
@@ -158,6 +157,46 @@ fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::e
     page.text("title", inside.left_top(), Align2::LEFT_TOP, (theme::LARGE, colour), title, inside.width());
     let below = inside.left_top() + vec2(0.0, 52.0);
     page.paragraph("text", below, (theme::BODY, theme::TEXT), text, inside.width());
+}
+
+/// Why there is no match.
+pub(crate) struct Failure {
+    why: String,
+    /// Whether the code was another: the player may type it again.
+    is_code_wrong: bool,
+}
+
+impl Failure {
+    pub(super) fn of(error: &MatchError) -> Self {
+        let is_code_wrong = matches!(error, MatchError::Refused(Refusal::RoomCode));
+        let why = match error {
+            MatchError::Refused(Refusal::RoomCode) => {
+                "This match has another code. Upper and lower case and blanks do not count.".into()
+            }
+            MatchError::UnknownRules(_) => format!("{error}: start `arena join` with its file and --rules"),
+            MatchError::UnknownMap(_) => format!("{error}: start `arena join` with its file and --map"),
+            error => error.to_string(),
+        };
+        Self { why: capitalised(&why), is_code_wrong }
+    }
+
+    fn at_start(error: &anyhow::Error) -> Self {
+        Self { why: capitalised(&format!("{error:#}")), is_code_wrong: false }
+    }
+}
+
+/// Starts what is wished for.
+fn begin(request: LaunchRequest) -> State {
+    match Game::start(request.clone()) {
+        Ok(game) => State::Waiting(Box::new(game)),
+        Err(error) => State::Failed(request, Failure::at_start(&error)),
+    }
+}
+
+/// The code that a request to join brings along.
+fn code_of(request: &mut LaunchRequest) -> Option<&mut String> {
+    let LaunchRequest::Join(arguments, _) = request else { return None };
+    Some(arguments.game.network.room.get_or_insert_default())
 }
 
 /// How long an address may take to answer before advice is shown.

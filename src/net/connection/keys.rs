@@ -1,10 +1,13 @@
 //! The keys of a connection, and who chose how they protect it.
 
+use alloc::string::String;
 use core::fmt;
+use icu_normalizer::ComposingNormalizerBorrowed;
 use zeroize::Zeroize as _;
 
 use super::cpace::KEY_BYTES;
 use super::words::KeyWords;
+use crate::text::is_hidden;
 
 /// The contexts of all keys that are derived here: a key belongs to one purpose.
 const TO_HOST: &str = "mini-rts-arena 2026-11 datagrams to the host";
@@ -44,7 +47,8 @@ pub(in crate::net) enum CipherKind {
     Null,
 }
 
-/// A room's code as both ends use it: a hash of its text, or nothing for an open room.
+/// A room's code as both ends use it: a hash of its text, or nothing for an open room. Case, blanks and the way in
+/// which a letter is composed do not count: people say codes to each other.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoomCode(Option<[u8; 32]>);
 
@@ -52,10 +56,11 @@ impl RoomCode {
     /// An open room's.
     pub const OPEN: Self = Self(None);
 
-    /// The code with this text.
+    /// The code with this text; that of an open room if nothing in the text counts.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        Self(Some(*blake3::hash(text.as_bytes()).as_bytes()))
+        let text = normalised(text);
+        Self((!text.is_empty()).then(|| *blake3::hash(text.as_bytes()).as_bytes()))
     }
 
     /// Whether a room with this code is open to all.
@@ -68,6 +73,17 @@ impl RoomCode {
     pub(in crate::net) fn password(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |hash| hash)
     }
+}
+
+/// The characters of a code that count: in NFKC, each in the lower case of its upper case (so that "ß" is "ss", and
+/// every sigma the same), without blanks and characters that nobody sees.
+fn normalised(text: &str) -> String {
+    let nfkc = ComposingNormalizerBorrowed::new_nfkc();
+    let shown: String =
+        nfkc.normalize(text).chars().filter(|&each| !(each.is_whitespace() || is_hidden(each))).collect();
+    let folded: String = shown.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    // The lower case of the Turkish capital i with a dot keeps the dot.
+    nfkc.normalize(&folded.replace("i\u{307}", "i")).into_owned()
 }
 
 /// Hides the code.
@@ -124,4 +140,34 @@ impl Derived {
 /// Compares without saying by its time where the first difference is.
 pub(in crate::net) fn is_equal(a: &[u8; 16], b: &[u8; 16]) -> bool {
     a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_blanks_and_composition_do_not_count_in_a_room_code() {
+        let same = [
+            ("oak tree 7", "  Oak\tTREE\u{a0}7 \u{200b}"),
+            ("été", "E\u{301}te\u{301}"),
+            ("straße", "STRASSE"),
+            ("ΟΔΟΣ", "οδος"),
+            ("istanbul", "İSTANBUL"),
+            ("kısa", "KISA"),
+            ("ﬁne", "FINE"),
+            ("Ａ１", "a1"),
+            ("한글", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"),
+            ("Å", "a\u{30a}"),
+            ("ǰ", "J\u{30c}"),
+        ];
+        for (code, typed) in same {
+            assert!(RoomCode::of(code) == RoomCode::of(typed), "{code} and {typed}: {:?}", normalised(typed));
+            assert!(!RoomCode::of(code).is_open());
+        }
+        for (code, typed) in [("oak", "oka"), ("e", "é"), ("oak7", "oak-7"), ("o", "0")] {
+            assert!(RoomCode::of(code) != RoomCode::of(typed), "{code} and {typed}");
+        }
+        assert!(RoomCode::of(" \u{200b}\t").is_open());
+    }
 }

@@ -1,0 +1,96 @@
+//! What is asked once the last of the others is lost.
+
+use super::{Overlay, PlayScreen};
+use crate::gui::page::Page;
+use crate::gui::screens::notices::name_of;
+use crate::gui::screens::prompt::{Answer, Prompt};
+use mini_rts_arena::game::{Control, View};
+use mini_rts_arena::sim::PlayerId;
+use std::time::Duration;
+
+/// Who has chosen to wait for somebody who is lost is asked again after this.
+const ASK_AGAIN_S: f64 = 30.0;
+/// A peer that has been silent for this long beside a lost peer is lost, too: bots live in the process of
+/// their host.
+const SILENT_WITH: Duration = Duration::from_millis(1_500);
+
+/// What to do about somebody who is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LostChoice {
+    /// Go on asking.
+    Wait,
+    /// End the match and win it.
+    Claim,
+    /// End it and win nothing.
+    Leave,
+}
+
+impl PlayScreen {
+    /// Asks what to do once the last of the others is lost, and no longer when it is back.
+    pub(super) fn mind_the_lost(&mut self, now: f64, view: &View) {
+        let is_lost = view.lost.is_some() && self.finished.is_none();
+        match self.overlay {
+            Overlay::Lost if !is_lost => self.overlay = Overlay::None,
+            Overlay::None if is_lost && now >= self.waits_until => {
+                self.prompt = Prompt::new(now);
+                self.open(Overlay::Lost);
+            }
+            _ => {}
+        }
+        if !is_lost {
+            self.waits_until = 0.0;
+        }
+    }
+
+    pub(super) fn ask_about_the_lost(&mut self, page: &mut Page<'_>, now: f64, view: &View) {
+        let Some((_, heard_at)) = view.lost else { return };
+        let silent_s = self.game.now().since(heard_at).as_secs_f64();
+        let title = lost_title(view);
+        let text = format!("Silent for {silent_s:.0} s. The match is paused and continues where it was.");
+        let mut claim = Answer::new("claim", "Claim the win", LostChoice::Claim);
+        claim.bar = is_server(view).then_some("nobody wins against a server");
+        let answers = [
+            Answer::new("wait", "Wait", LostChoice::Wait),
+            claim,
+            Answer::new("leave lost", "Leave the match", LostChoice::Leave),
+        ];
+        let Some(choice) = self.prompt.page(page, now, (&title, &text), &answers) else { return };
+        self.overlay = Overlay::None;
+        self.waits_until = now + ASK_AGAIN_S;
+        match choice {
+            LostChoice::Wait => {}
+            LostChoice::Claim => self.game.say(Control::Claim),
+            LostChoice::Leave => {
+                self.has_asked_to_leave = true;
+                self.game.say(Control::Leave);
+            }
+        }
+    }
+}
+
+/// Whether it is the server that is lost.
+fn is_server(view: &View) -> bool {
+    view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
+}
+
+/// Who is lost, in seat order.
+fn lost_title(view: &View) -> String {
+    if is_server(view) {
+        return "The server is lost".into();
+    }
+    let is_lost = |player: PlayerId| {
+        let mut links = view.links.iter().filter(|link| link.player == player);
+        view.lost.is_some_and(|(lost, _)| lost == player) || links.any(|link| link.silent_for >= SILENT_WITH)
+    };
+    let names: Vec<&str> = view
+        .current
+        .player_ids()
+        .filter(|&player| is_lost(player))
+        .map(|player| name_of(view, player))
+        .collect();
+    match &names[..] {
+        [] => "The other player is lost".into(),
+        [name] => format!("{name} is lost"),
+        [first @ .., last] => format!("{} and {last} are lost", first.join(", ")),
+    }
+}
