@@ -13,7 +13,7 @@ use super::context::AppContext;
 use super::draw::{ArenaPainter, layout};
 use super::input::{Input, Inputs};
 use super::launch::LaunchRequest;
-use super::native_window::NativeWindow;
+use super::native_window::{NativeDesktop, NativeWindow};
 use super::page::{self, Feedback, Page};
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
@@ -21,7 +21,7 @@ use super::settings::{Settings, SettingsFile};
 use super::sound::Sound;
 use super::still::StillPicture;
 use super::theme;
-use super::window::{HAS_OPENED, set_text_percent, window};
+use super::window::{HAS_OPENED, clip, set_desktop_scale, set_text_percent, window};
 use crate::cli::paths;
 use crate::cli::window::Opening;
 
@@ -64,9 +64,9 @@ struct App {
 }
 
 /// Runs until the window is closed.
-pub(crate) async fn run(opening: Opening) {
+pub(crate) async fn run(opening: Opening, desktop: NativeDesktop) {
     macroquad::input::prevent_quit();
-    let mut app = App::new(opening);
+    let mut app = App::new(opening, desktop.window());
     let mut due = Instant::now();
     loop {
         app.frame();
@@ -84,7 +84,8 @@ pub(crate) async fn run(opening: Opening) {
 }
 
 impl App {
-    fn new(opening: Opening) -> Self {
+    fn new(opening: Opening, native: NativeWindow) -> Self {
+        set_desktop_scale(native.scale());
         let probe = ProbeFile::from_environment();
         let is_probed = probe.is_some();
         let mut painter = ArenaPainter::new();
@@ -114,7 +115,7 @@ impl App {
             feedback: Feedback::default(),
             still: StillPicture::new(),
             probe,
-            native: NativeWindow::find(),
+            native,
             has_focus: true,
             used_at: 0.0,
             file,
@@ -143,7 +144,10 @@ impl App {
 
     fn frame(&mut self) {
         self.context.now = get_time();
+        self.native.poll();
+        set_desktop_scale(self.native.scale());
         self.context.painter.is_hidden = !self.native.is_seen();
+        clip(None);
         let inputs = self.inputs.take();
         if !inputs.is_empty() {
             self.used_at = self.context.now;

@@ -42,6 +42,7 @@ use std::sync::atomic::Ordering;
 pub(crate) use display::NoWindow;
 
 use crate::cli::window::Opening;
+use native_window::NativeDesktop;
 use window::{HAS_OPENED, WM_CLASS};
 
 /// Opens the window and stays until it is closed.
@@ -50,6 +51,8 @@ use window::{HAS_OPENED, WM_CLASS};
 /// If there can be no window.
 pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     display::probe()?;
+    let desktop = NativeDesktop::find();
+    let conf = window_conf(&desktop);
     app::leave_on_signals();
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -59,7 +62,7 @@ pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
         }
     }));
     let run = AssertUnwindSafe(|| {
-        macroquad::Window::from_config(window_conf(), app::run(opening));
+        macroquad::Window::from_config(conf, app::run(opening, desktop));
     });
     match std::panic::catch_unwind(run) {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -73,8 +76,9 @@ pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     }
 }
 
-fn window_conf() -> WindowConf {
-    let (window_width, window_height) = probe_file::window_size().unwrap_or((1280, 720));
+fn window_conf(desktop: &NativeDesktop) -> WindowConf {
+    let size = probe_file::window_size().unwrap_or_else(|| desktop.window_size());
+    let [window_width, window_height] = size.map(i32::from);
     WindowConf {
         miniquad_conf: Conf {
             window_title: "Mini RTS Arena".into(),

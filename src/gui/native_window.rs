@@ -1,4 +1,18 @@
-//! What the window library leaves out: whether the window is seen, its least size, and full screen and back.
+//! What the window library leaves out: the scale of the desktop, whether the window is seen, its least size, and full
+//! screen and back.
+
+use super::window::{SIZE_LEAST, SIZE_USUAL};
+
+/// Most of a screen that a window larger than usual takes when it opens: bars of the desktop and of the window need
+/// the rest.
+#[cfg(target_os = "linux")]
+const SHARE_OF_SCREEN: f32 = 0.9;
+
+/// The system's desktop, before the window is opened.
+pub(crate) struct NativeDesktop {
+    #[cfg(target_os = "linux")]
+    x11: Option<super::x11::X11Desktop>,
+}
 
 /// The window as the system knows it.
 pub(crate) struct NativeWindow {
@@ -6,19 +20,65 @@ pub(crate) struct NativeWindow {
     x11: Option<super::x11::X11Window>,
 }
 
-impl NativeWindow {
-    /// The window that was just opened.
+impl NativeDesktop {
+    /// The desktop on which the window will be.
     pub(crate) fn find() -> Self {
         Self {
             #[cfg(target_os = "linux")]
-            x11: super::x11::X11Window::find(),
+            x11: super::x11::X11Desktop::connect(),
         }
     }
 
-    /// Whether anything of the window can be seen. Where the system does not say, it can.
-    pub(crate) fn is_seen(&mut self) -> bool {
+    /// Width and height with which the window opens: as much larger than usual as everything on this desktop, as far
+    /// as its screen has room.
+    pub(crate) fn window_size(&self) -> [u16; 2] {
+        #[cfg(target_os = "linux")]
+        if let Some(x11) = &self.x11 {
+            return size_on(x11.screen(), x11.scale());
+        }
+        SIZE_USUAL
+    }
+
+    /// The window that was just opened here.
+    pub(crate) fn window(self) -> NativeWindow {
+        NativeWindow {
+            #[cfg(target_os = "linux")]
+            x11: self.x11.and_then(super::x11::X11Window::find),
+        }
+    }
+}
+
+/// The size of the window on a screen of this size and scale.
+#[cfg(target_os = "linux")]
+fn size_on(screen: [u16; 2], scale: f32) -> [u16; 2] {
+    let [width, height] = [0, 1].map(|side| f32::from(screen[side]) / f32::from(SIZE_USUAL[side]));
+    let room = width.min(height);
+    let scale = scale.max(1.0).min((room * SHARE_OF_SCREEN).max(1.0)).min(room);
+    [0, 1].map(|side| ((f32::from(SIZE_USUAL[side]) * scale) as u16).max(SIZE_LEAST[side]))
+}
+
+impl NativeWindow {
+    /// Takes in what the system has told since the last frame.
+    pub(crate) fn poll(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &mut self.x11 {
+            x11.poll();
+        }
+    }
+
+    /// How much larger than usual the desktop wants everything. Where the system does it by itself, it is 1.
+    pub(crate) fn scale(&self) -> f32 {
+        #[cfg(target_os = "linux")]
+        if let Some(x11) = &self.x11 {
+            return x11.scale();
+        }
+        1.0
+    }
+
+    /// Whether anything of the window can be seen. Where the system does not say, it can.
+    pub(crate) fn is_seen(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(x11) = &self.x11 {
             return x11.is_seen();
         }
         true
@@ -31,5 +91,21 @@ impl NativeWindow {
             return x11.set_fullscreen(is_full);
         }
         macroquad::window::set_fullscreen(is_full);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_opens_at_the_scale_of_the_desktop_as_far_as_there_is_room() {
+        assert_eq!(size_on([1920, 1080], 1.0), SIZE_USUAL);
+        assert_eq!(size_on([3840, 2160], 2.0), [2560, 1440]);
+        assert_eq!(size_on([3840, 2160], 0.75), SIZE_USUAL, "never smaller than usual");
+        assert_eq!(size_on([2560, 1440], 2.0), [2304, 1296]);
+        assert_eq!(size_on([1366, 768], 1.25), SIZE_USUAL);
+        assert_eq!(size_on([1024, 768], 1.0), [1024, 576]);
+        assert_eq!(size_on([640, 480], 1.0), SIZE_LEAST);
     }
 }

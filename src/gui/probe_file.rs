@@ -28,10 +28,10 @@ pub(crate) struct ProbeFile {
 }
 
 /// The size of the window, if one is given.
-pub(crate) fn window_size() -> Option<(i32, i32)> {
+pub(crate) fn window_size() -> Option<[u16; 2]> {
     let text = std::env::var("ARENA_WINDOW").ok()?;
     let (width, height) = text.split_once('x')?;
-    Some((width.parse().ok()?, height.parse().ok()?))
+    Some([width.parse().ok()?, height.parse().ok()?])
 }
 
 /// The most frames per second, if that is given.

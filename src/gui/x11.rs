@@ -9,12 +9,18 @@ use x11rb::protocol::xproto::{
     AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConfigureWindowAux, ConnectionExt as _,
     EventMask, Visibility, Window,
 };
+use x11rb::resource_manager::new_from_resource_manager;
 use x11rb::rust_connection::RustConnection;
 
 use super::window::{SIZE_LEAST, WM_CLASS};
 
 /// Most windows that are looked at.
 const WINDOWS_MAX: usize = 4_096;
+
+/// Dots per inch of a desktop that scales nothing.
+const DPI_USUAL: f32 = 96.0;
+/// The scales that are believed: what lies beyond them is no desktop's.
+const SCALES: std::ops::RangeInclusive<f32> = 0.5..=8.0;
 
 /// Where a window is and how large, pixels.
 #[derive(Clone, Copy)]
@@ -25,10 +31,18 @@ struct Place {
     height: u32,
 }
 
-/// The program's window on an X server.
-pub(crate) struct X11Window {
+/// A desktop on an X server.
+pub(crate) struct X11Desktop {
     server: RustConnection,
     root: Window,
+    /// Width and height, pixels.
+    screen: [u16; 2],
+    scale: f32,
+}
+
+/// The program's window on an X server.
+pub(crate) struct X11Window {
+    desktop: X11Desktop,
     window: Window,
     is_mapped: bool,
     is_covered: bool,
@@ -36,40 +50,89 @@ pub(crate) struct X11Window {
     place: Option<Place>,
 }
 
-impl X11Window {
-    /// The window of this process; `None` if it cannot be found.
-    pub(crate) fn find() -> Option<Self> {
+impl X11Desktop {
+    /// The desktop on which the window will be opened; `None` without an X server.
+    pub(crate) fn connect() -> Option<Self> {
         let (server, screen) = x11rb::connect(None).ok()?;
-        let root = server.setup().roots.get(screen)?.root;
-        let window = own_window(&server, root)?;
-        let found = Self { server, root, window, is_mapped: true, is_covered: false, place: None };
+        let roots = &server.setup().roots;
+        // The settings of a desktop are on its first screen, wherever the window is.
+        let first = roots.first()?.root;
+        let screen = roots.get(screen)?;
+        let (root, screen) = (screen.root, [screen.width_in_pixels, screen.height_in_pixels]);
+        let news = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
+        server.change_window_attributes(first, &news).ok()?.check().ok()?;
+        let scale = scale_of(&server);
+        Some(Self { server, root, screen, scale })
+    }
+
+    /// Width and height of the screen, pixels.
+    pub(crate) const fn screen(&self) -> [u16; 2] {
+        self.screen
+    }
+
+    /// How much larger than usual the desktop wants everything.
+    pub(crate) const fn scale(&self) -> f32 {
+        self.scale
+    }
+}
+
+/// The scale that a desktop writes for programs: `Xft.dpi` of its resources, as a multiple of 96.
+fn scale_of(server: &RustConnection) -> f32 {
+    let resources = new_from_resource_manager(server).ok().flatten();
+    let dpi = resources.and_then(|all| all.get_string("Xft.dpi", "Xft.Dpi").map(scale_of_dpi));
+    dpi.unwrap_or(1.0)
+}
+
+/// The scale of this number of dots per inch; 1 for a text that is no such number.
+fn scale_of_dpi(dpi: &str) -> f32 {
+    let scale = dpi.trim().parse::<f32>().unwrap_or(DPI_USUAL) / DPI_USUAL;
+    if SCALES.contains(&scale) { scale } else { 1.0 }
+}
+
+impl X11Window {
+    /// The window of this process on a desktop; `None` if it cannot be found.
+    pub(crate) fn find(desktop: X11Desktop) -> Option<Self> {
+        let window = own_window(&desktop.server, desktop.root)?;
+        let found = Self { desktop, window, is_mapped: true, is_covered: false, place: None };
         found.prepare().ok()?;
         Some(found)
     }
 
+    /// How much larger than usual the desktop wants everything, as far as has been told.
+    pub(crate) const fn scale(&self) -> f32 {
+        self.desktop.scale
+    }
+
     /// Names the least size, and asks for news of the window.
     fn prepare(&self) -> Result<(), ReplyError> {
+        let server = &self.desktop.server;
         let news = EventMask::STRUCTURE_NOTIFY | EventMask::VISIBILITY_CHANGE;
         let news = ChangeWindowAttributesAux::new().event_mask(news);
-        self.server.change_window_attributes(self.window, &news)?.check()?;
-        let mut hints =
-            WmSizeHints::get_normal_hints(&self.server, self.window)?.reply()?.unwrap_or_default();
+        server.change_window_attributes(self.window, &news)?.check()?;
+        let mut hints = WmSizeHints::get_normal_hints(server, self.window)?.reply()?.unwrap_or_default();
         let [width, height] = SIZE_LEAST.map(i32::from);
         hints.min_size = Some((width, height));
-        hints.set_normal_hints(&self.server, self.window)?.check()
+        hints.set_normal_hints(server, self.window)?.check()
     }
 
     /// Whether anything of it can be seen, as far as has been told.
-    pub(crate) fn is_seen(&mut self) -> bool {
-        while let Ok(Some(event)) = self.server.poll_for_event() {
+    pub(crate) const fn is_seen(&self) -> bool {
+        self.is_mapped && !self.is_covered
+    }
+
+    /// Takes in what the server has told since the last call.
+    pub(crate) fn poll(&mut self) {
+        while let Ok(Some(event)) = self.desktop.server.poll_for_event() {
             match event {
+                Event::PropertyNotify(event) if event.atom == u32::from(AtomEnum::RESOURCE_MANAGER) => {
+                    self.desktop.scale = scale_of(&self.desktop.server);
+                }
                 Event::MapNotify(event) if event.window == self.window => self.is_mapped = true,
                 Event::UnmapNotify(event) if event.window == self.window => self.is_mapped = false,
                 Event::VisibilityNotify(event) => self.is_covered = event.state == Visibility::FULLY_OBSCURED,
                 _ => {}
             }
         }
-        self.is_mapped && !self.is_covered
     }
 
     /// Fills the screen, or gives the window its place back; nothing happens if the server refuses.
@@ -78,21 +141,22 @@ impl X11Window {
     }
 
     fn ask_for_fullscreen(&mut self, is_full: bool) -> Result<(), ReplyError> {
+        let X11Desktop { server, root, .. } = &self.desktop;
         let atom = |name: &str| -> Result<u32, ReplyError> {
-            Ok(self.server.intern_atom(false, name.as_bytes())?.reply()?.atom)
+            Ok(server.intern_atom(false, name.as_bytes())?.reply()?.atom)
         };
         let (state, full) = (atom("_NET_WM_STATE")?, atom("_NET_WM_STATE_FULLSCREEN")?);
         let supported = atom("_NET_SUPPORTED")?;
-        let list = self.server.get_property(false, self.root, supported, AtomEnum::ATOM, 0, 4096)?.reply()?;
+        let list = server.get_property(false, *root, supported, AtomEnum::ATOM, 0, 4096)?.reply()?;
         if list.value32().is_some_and(|mut atoms| atoms.any(|atom| atom == full)) {
             // The window manager does it, and remembers where the window was.
             let (action, application) = (u32::from(is_full), 1);
             let request = ClientMessageEvent::new(32, self.window, state, [action, full, 0, application, 0]);
             let to = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
-            self.server.send_event(false, self.root, to, request)?.check()?;
+            server.send_event(false, *root, to, request)?.check()?;
             return Ok(());
         }
-        let now = self.server.get_geometry(self.window)?.reply()?;
+        let now = server.get_geometry(self.window)?.reply()?;
         let place = if is_full {
             let here = Place {
                 x: now.x.into(),
@@ -101,14 +165,14 @@ impl X11Window {
                 height: now.height.into(),
             };
             self.place.get_or_insert(here);
-            let screen = self.server.get_geometry(self.root)?.reply()?;
+            let screen = server.get_geometry(*root)?.reply()?;
             Some(Place { x: 0, y: 0, width: screen.width.into(), height: screen.height.into() })
         } else {
             self.place.take()
         };
         let Some(Place { x, y, width, height }) = place else { return Ok(()) };
         let place = ConfigureWindowAux::new().x(x).y(y).width(width).height(height);
-        self.server.configure_window(self.window, &place)?.check()
+        server.configure_window(self.window, &place)?.check()
     }
 }
 
@@ -140,4 +204,20 @@ fn process_of(server: &RustConnection, window: Window) -> Option<u32> {
     let spec = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
     let answer = server.res_query_client_ids(&[spec]).ok()?.reply().ok()?;
     answer.ids.iter().find_map(|id| id.value.first().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scale_of_dpi;
+
+    #[test]
+    fn the_scale_is_that_of_the_desktop_unless_it_is_absurd() {
+        for (dpi, scale) in [("96", 1.0), ("120", 1.25), ("144", 1.5), (" 168 ", 1.75), ("192", 2.0)] {
+            assert_eq!(scale_of_dpi(dpi), scale, "{dpi}");
+        }
+        assert!((scale_of_dpi("109.71") - 1.1428).abs() < 0.001);
+        for absurd in ["0", "-96", "10000", "abc", "", "nan", "inf", "1e9"] {
+            assert_eq!(scale_of_dpi(absurd), 1.0, "{absurd}");
+        }
+    }
 }

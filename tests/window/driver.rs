@@ -40,9 +40,27 @@ impl Display {
     }
 
     pub(crate) fn xdotool(&self, arguments: &[&str]) -> String {
-        let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.name).output();
-        let done = done.expect("xdotool runs");
-        assert!(done.status.success(), "xdotool {arguments:?}: {done:?}");
+        self.run("xdotool", arguments, "")
+    }
+
+    /// Writes the resources of the desktop in place of those that it has, as its settings do.
+    pub(crate) fn set_resources(&self, resources: &str) {
+        self.run("xrdb", &["-load", "-nocpp"], resources);
+    }
+
+    /// Runs a program on this display, with something to read; what it wrote.
+    fn run(&self, program: &str, arguments: &[&str], input: &str) -> String {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env("DISPLAY", &self.name)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program} does not run: {error}"));
+        let written = child.stdin.take().expect("piped").write_all(input.as_bytes());
+        let done = child.wait_with_output().expect("it is ours");
+        assert!(done.status.success() && written.is_ok(), "{program} {arguments:?}: {done:?}");
         String::from_utf8(done.stdout).expect("text")
     }
 }
@@ -88,7 +106,19 @@ impl Window {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
-        let display = Display::start();
+        Self::open_on(Display::start(), home, name, size, namespace, arguments, environment)
+    }
+
+    /// The same on a display that is there already; the window chooses its size if `size` is empty.
+    pub(crate) fn open_on(
+        display: Display,
+        home: Rc<TempDir>,
+        name: &'static str,
+        size: &str,
+        namespace: Option<&str>,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         // What another program has told belongs to it.
         let _ = std::fs::remove_file(home.path().join("layout.json"));
         let arena = env!("CARGO_BIN_EXE_arena");
@@ -207,6 +237,15 @@ impl Window {
         self.point(to);
         self.display.xdotool(&["mouseup", "1"]);
         self.next_frame();
+    }
+
+    /// The colour of a pixel of the window, such as `#E6EAF0`.
+    pub(crate) fn pixel(&self, x: f64, y: f64) -> String {
+        let crop = format!("1x1+{:.0}+{:.0}", x.floor(), y.floor());
+        let words = ["-window", "root", "-crop", &crop, "+repage", "-depth", "8", "txt:-"];
+        let text = self.display.run("import", &words, "");
+        let colour = text.lines().last().and_then(|line| line.split_whitespace().nth(2));
+        colour.unwrap_or_default().to_owned()
     }
 
     /// Keeps what is on the screen.

@@ -1,7 +1,5 @@
 //! Menus by the keyboard alone, with a ring around what it would press.
 
-use std::process::Command as Process;
-
 use super::driver::Window;
 use super::turn;
 
@@ -19,27 +17,6 @@ fn tab_to(window: &Window, control: &str) {
 fn press(window: &Window, control: &str) {
     tab_to(window, control);
     window.key("Return");
-}
-
-/// The colour of a pixel of the window, as `import` writes it.
-fn pixel(window: &Window, x: f64, y: f64) -> String {
-    let place = format!("1x1+{x:.0}+{y:.0}");
-    let taken = Process::new("import")
-        .args([
-            "-display",
-            window.display.name(),
-            "-window",
-            "root",
-            "-crop",
-            &place,
-            "+repage",
-            "-depth",
-            "8",
-            "txt:-",
-        ])
-        .output()
-        .expect("a picture");
-    String::from_utf8_lossy(&taken.stdout).lines().last().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -67,11 +44,11 @@ fn all_menus_are_used_by_the_keyboard_alone() {
     let (x, y) = (number(0) + number(2) / 2.0, number(1) - 2.5);
     window.next_frame();
     window.picture("ring");
-    let ringed = pixel(&window, x, y);
+    let ringed = window.pixel(x, y);
     window.key("Left");
     window.wait_for("another focus", |shown| shown["focused"] == "play easy");
     window.next_frame();
-    let plain = pixel(&window, x, y);
+    let plain = window.pixel(x, y);
     assert!(ringed.contains("#E6EAF0"), "a ring of the colour of text: {ringed}");
     assert!(!plain.contains("#E6EAF0"), "{plain}");
     set_by_keyboard(&window);

@@ -6,6 +6,7 @@
 mod cable;
 #[path = "../common/mod.rs"]
 mod common;
+mod displays;
 mod driver;
 #[path = "../ear/mod.rs"]
 mod ear;

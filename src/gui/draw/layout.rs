@@ -3,7 +3,7 @@
 
 use macroquad::math::Rect;
 
-use crate::gui::window::text_factor;
+use crate::gui::window::{text_factor, usual_scale};
 
 /// The least size of any text, pixels.
 pub(crate) const TEXT_LEAST_PX: f32 = 12.0;
@@ -98,13 +98,12 @@ fn meet(a: Rect, b: Rect) -> bool {
     a.intersect(b).is_some_and(|common| common.w > SLACK && common.h > SLACK)
 }
 
-/// Pixels of the interface over the arena per pixel at 1280 x 720: with the window and the player's setting, as
-/// far as economy and hero have room side by side.
+/// Pixels of the interface over the arena per pixel at 1280 x 720: with the window, the desktop and the player's
+/// setting, as far as economy and hero have room side by side.
 pub(crate) fn scale(window: Rect) -> f32 {
     const LEAST: f32 = 0.75;
     const SIDE_BY_SIDE: f32 = 840.0;
-    let usual = (window.w / 1280.0).min(window.h / 720.0).max(LEAST);
-    (usual * text_factor()).min((window.w / SIDE_BY_SIDE).max(LEAST))
+    (usual_scale(window).max(LEAST) * text_factor()).min((window.w / SIDE_BY_SIDE).max(LEAST))
 }
 
 /// The part of the window between the score at the top and the own state at the bottom, where nothing

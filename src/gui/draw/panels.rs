@@ -1,8 +1,7 @@
 //! Several arenas side by side, each with what another screen shows at the same instant.
 
-use macroquad::camera::{Camera2D, set_camera, set_default_camera};
 use macroquad::math::{Rect, Vec2, vec2};
-use macroquad::window::{clear_background, screen_height};
+use macroquad::window::clear_background;
 use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour};
 
 use super::bodies;
@@ -11,7 +10,7 @@ use super::colours::{self, INK, NEUTRAL, TABLE, WHITE, alpha};
 use super::text::{Align, Label, Size};
 use super::view::{View, rules_of};
 use super::{ArenaPainter, Camera, Scene, layout};
-use crate::gui::window::window;
+use crate::gui::window::{clip, window};
 
 /// One of the arenas.
 pub(crate) struct Panel<'a> {
@@ -107,23 +106,4 @@ fn draw_ghost(canvas: &mut Canvas, view: &View<'_>, ghost: &Ghost) {
     canvas.disc(there, radius, alpha(colour, 0.15));
     canvas.ring(there, radius, view.line + 1.0, alpha(INK, 0.6));
     canvas.ring(there, radius, view.line * 0.75, colour);
-}
-
-/// Keeps what is drawn from now on within a rectangle of the window. Places stay pixels of the window.
-fn clip(rect: Option<Rect>) {
-    let Some(rect) = rect.map(|Rect { x, y, w, h }| Rect::new(x.round(), y.round(), w.round(), h.round()))
-    else {
-        return set_default_camera();
-    };
-    // A viewport is counted from the lower edge.
-    let below = screen_height() - rect.bottom();
-    let viewport = [rect.x, below, rect.w, rect.h].map(|side| side as i32);
-    // Downward, as in the window.
-    let zoom = vec2(2.0 / rect.w, 2.0 / rect.h);
-    set_camera(&Camera2D {
-        viewport: Some(viewport.into()),
-        target: rect.center(),
-        zoom,
-        ..Camera2D::default()
-    });
 }

@@ -1,13 +1,19 @@
 //! Type: one family, four sizes, gathered while shapes are drawn and set last in one draw call.
 
-use macroquad::prelude::{
-    Color, FilterMode, Font, Rect, TextParams, Vec2, draw_text_ex, load_ttf_font_from_bytes, measure_text,
-};
+use egui_macroquad::egui::{Color32, FontDefinitions, FontId, epaint::text::Fonts};
+use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
+use std::collections::HashMap;
 
+use super::canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use super::layout::{Recorder, TEXT_LEAST_PX};
 
-/// Sizes whose glyphs are kept; with more of them the atlas begins anew.
-const KEPT_MAX: usize = 16;
+/// Largest side of the texture with all glyphs, pixels: what every graphics card takes.
+const ATLAS_SIDE_MAX: usize = 2_048;
+/// Share of that texture from which on glyphs are set anew.
+const ATLAS_FULL: f32 = 0.7;
+/// Most letters in one draw call.
+const LETTERS_MAX: usize =
+    if VERTEX_CAPACITY / 4 < INDEX_CAPACITY / 6 { VERTEX_CAPACITY / 4 - 1 } else { INDEX_CAPACITY / 6 - 1 };
 /// Height of capitals and digits, of the size.
 const CAPITALS: f32 = 0.69;
 /// Height above the baseline and depth below it that a line takes, of the size.
@@ -33,12 +39,22 @@ pub(super) enum Align {
 
 /// The texts of a frame.
 pub(super) struct Type {
-    font: Option<Font>,
+    fonts: Fonts,
+    /// The glyphs in use, by letter and size.
+    glyphs: HashMap<(char, u16), Glyph>,
+    /// All glyphs that were ever needed; none before the first.
+    atlas: Option<Texture2D>,
+    mesh: Mesh,
     queue: Vec<Line>,
     letters: String,
     scale: f32,
-    /// Sizes whose usual glyphs are in the atlas, pixels.
-    prepared: Vec<u16>,
+}
+
+/// Where a letter is in the atlas, and where it goes from its place on the baseline; pixels.
+#[derive(Clone, Copy, Default)]
+struct Glyph {
+    from: Rect,
+    offset: Vec2,
 }
 
 struct Line {
@@ -58,39 +74,42 @@ pub(super) struct Label<'a> {
 }
 
 impl Type {
-    /// Without glyphs: [`Self::clear`] sets those of a scale.
+    /// Without glyphs: they are set when they are first needed.
     pub(super) fn new() -> Self {
+        // Points of these fonts are pixels.
+        let fonts = Fonts::new(1.0, ATLAS_SIDE_MAX, FontDefinitions::default());
+        let mesh = Mesh { vertices: Vec::new(), indices: Vec::new(), texture: None };
         let (queue, letters) = (Vec::new(), String::new());
-        Self { font: load_font(), queue, letters, scale: 0.0, prepared: Vec::new() }
+        Self { fonts, glyphs: HashMap::new(), atlas: None, mesh, queue, letters, scale: 0.0 }
     }
 
-    /// Begins a frame. Glyphs of a new scale are set here, before anything is drawn: an atlas that outgrows its
-    /// texture deletes it, and what was drawn with it in the same frame would be black boxes.
+    /// Begins a frame.
     pub(super) fn clear(&mut self, scale: f32) {
         self.queue.clear();
         self.letters.clear();
-        if self.scale != scale {
-            self.scale = scale;
-            self.prepare();
+        self.scale = scale;
+        if self.fonts.font_atlas_fill_ratio() > ATLAS_FULL {
+            let Self { fonts, mesh, .. } = Self::new();
+            (self.fonts, self.mesh) = (fonts, mesh);
+            self.glyphs.clear();
         }
+        // It forgets what it laid out a frame ago.
+        self.fonts.begin_pass(1.0, ATLAS_SIDE_MAX);
     }
 
-    /// Sets the usual glyphs of all four sizes.
-    fn prepare(&mut self) {
-        let usual: String = (' '..='~').chain('\u{a0}'..='\u{ff}').collect();
-        for size in [Size::Small, Size::Body, Size::Large, Size::Huge] {
-            let px = self.px(size) as u16;
-            if self.prepared.contains(&px) {
-                continue;
-            }
-            if self.prepared.len() >= KEPT_MAX {
-                self.font = load_font();
-                self.prepared.clear();
-                return self.prepare();
-            }
-            measure_text(&usual, self.font.as_ref(), px, 1.0);
-            self.prepared.push(px);
-        }
+    /// The letter in the atlas, set there if it is new.
+    fn glyph(&mut self, letter: char, px: u16) -> Glyph {
+        *self.glyphs.entry((letter, px)).or_insert_with(|| {
+            let galley =
+                self.fonts.layout_no_wrap(letter.into(), FontId::proportional(px.into()), Color32::WHITE);
+            let glyph = galley.rows.first().and_then(|row| row.glyphs.first());
+            glyph.map_or_else(Glyph::default, |glyph| {
+                let ([left, top], [right, bottom]) =
+                    (glyph.uv_rect.min.map(f32::from), glyph.uv_rect.max.map(f32::from));
+                let offset = vec2(glyph.uv_rect.offset.x, glyph.uv_rect.offset.y).round();
+                Glyph { from: Rect::new(left, top, right - left, bottom - top), offset }
+            })
+        })
     }
 
     /// The size in pixels, never too small to read.
@@ -117,7 +136,7 @@ impl Type {
     /// How far the next letter follows; every digit takes as much, so that numbers do not twitch.
     fn advance(&self, letter: char, px: u16) -> f32 {
         let letter = if letter.is_ascii_digit() { '0' } else { letter };
-        measure_text(letter.encode_utf8(&mut [0; 4]), self.font.as_ref(), px, 1.0).width
+        self.fonts.glyph_width(&FontId::proportional(px.into()), letter)
     }
 
     /// Sets a text with the middle of its capitals at the height of `at`; where it lies.
@@ -131,43 +150,87 @@ impl Type {
         let baseline = Vec2::new(left.round(), (at.y + px * CAPITALS / 2.0).round());
         let rect = Rect::new(baseline.x, baseline.y - px * ASCENT, width, px * (ASCENT + DESCENT));
         layout.record(label.name, label.parent, rect, Some(px));
-        // Digits, too, which `width` takes for zeros: no glyph is new to the atlas once texts are drawn.
-        measure_text(label.text, self.font.as_ref(), px as u16, 1.0);
         self.letters.push_str(label.text);
         self.queue.push(Line { until: self.letters.len(), baseline, px: px as u16, colour: label.colour });
         rect
     }
 
     /// Draws all texts; how many draw calls that took.
-    pub(super) fn flush(&self) -> usize {
+    pub(super) fn flush(&mut self) -> usize {
+        let mut calls = 0;
+        let (queue, letters) = (core::mem::take(&mut self.queue), core::mem::take(&mut self.letters));
         let mut from = 0;
-        for line in &self.queue {
+        for line in &queue {
             let mut x = line.baseline.x;
-            for letter in self.letters[from..line.until].chars() {
-                let params = TextParams {
-                    font: self.font.as_ref(),
-                    font_size: line.px,
-                    color: line.colour,
-                    ..TextParams::default()
-                };
+            for letter in letters[from..line.until].chars() {
+                if self.mesh.vertices.len() >= LETTERS_MAX * 4 {
+                    calls += self.draw();
+                }
+                let Glyph { from, offset } = self.glyph(letter, line.px);
                 // Each letter on whole pixels stays sharp.
-                draw_text_ex(letter.encode_utf8(&mut [0; 4]), x.round(), line.baseline.y, params);
+                self.letter(from, vec2(x.round(), line.baseline.y) + offset, line.colour);
                 x += self.advance(letter, line.px);
             }
             from = line.until;
         }
-        usize::from(!self.queue.is_empty())
+        (self.queue, self.letters) = (queue, letters);
+        calls + self.draw()
     }
-}
 
-/// The font that egui brings; none, and with it the built-in one, if it should not load.
-fn load_font() -> Option<Font> {
-    let fonts = egui_macroquad::egui::FontDefinitions::default();
-    let bytes = fonts.font_data.get("Ubuntu-Light").map(|data| &data.font);
-    let mut font = bytes.and_then(|bytes| load_ttf_font_from_bytes(bytes).ok());
-    if let Some(font) = &mut font {
-        // Glyphs are drawn pixel for pixel; filtered, they would lose their edges between pixels.
-        font.set_filter(FilterMode::Nearest);
+    /// A part of the atlas, pixel for pixel. Its coordinates are in pixels until it is drawn: the atlas may yet grow.
+    fn letter(&mut self, from: Rect, at: Vec2, colour: Color) {
+        let first = self.mesh.vertices.len() as u16;
+        for (x, y) in [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)] {
+            let by = vec2(from.w * x, from.h * y);
+            let (place, (u, v)) = (at + by, (from.x + by.x, from.y + by.y));
+            self.mesh.vertices.push(Vertex::new(place.x, place.y, 0.0, u, v, colour));
+        }
+        self.mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
     }
-    font
+
+    /// Draws the letters that were gathered, and forgets them; how many draw calls that took.
+    fn draw(&mut self) -> usize {
+        if self.mesh.vertices.is_empty() {
+            return 0;
+        }
+        self.keep_atlas();
+        if let Some(atlas) = &self.atlas {
+            let size = atlas.size();
+            for vertex in &mut self.mesh.vertices {
+                vertex.uv /= size;
+            }
+            self.mesh.texture = Some(atlas.clone());
+            draw_mesh(&self.mesh);
+        }
+        self.mesh.vertices.clear();
+        self.mesh.indices.clear();
+        1
+    }
+
+    /// Brings the texture up to date with the glyphs.
+    fn keep_atlas(&mut self) {
+        if self.fonts.font_image_delta().is_none() {
+            return;
+        }
+        let glyphs = self.fonts.image();
+        let image = Image {
+            bytes: glyphs
+                .pixels
+                .iter()
+                .flat_map(|&share| [255, 255, 255, (share * 255.0).round() as u8])
+                .collect(),
+            width: glyphs.width() as u16,
+            height: glyphs.height() as u16,
+        };
+        let fits = |atlas: &&Texture2D| atlas.size() == vec2(image.width.into(), image.height.into());
+        match self.atlas.as_ref().filter(fits) {
+            Some(atlas) => atlas.update(&image),
+            None => {
+                let atlas = Texture2D::from_image(&image);
+                // Glyphs are drawn pixel for pixel; filtered, they would lose their edges between pixels.
+                atlas.set_filter(FilterMode::Nearest);
+                self.atlas = Some(atlas);
+            }
+        }
+    }
 }
