@@ -454,7 +454,7 @@ fn seconds_or_none(text: &str) -> Result<Seconds, String> {
     read.map_err(|_| "expected 0, or seconds from 0.01 to 86400".into())
 }
 
-fn token(text: &str) -> Result<Token, String> {
+pub(crate) fn token(text: &str) -> Result<Token, String> {
     let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..16).map(byte).collect();
     let bytes = bytes.filter(|_| text.len() == 32).and_then(|bytes| bytes.try_into().ok());

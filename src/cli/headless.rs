@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments, PlayArguments};
 use super::console::{self, log_above};
+use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
 use super::{output, setup};
 use mini_rts_arena::game::{
@@ -40,6 +41,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
 
 /// Finds a match and plays it.
 pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
+    let arguments = &taking_back(arguments.clone())?;
     let game = &arguments.game;
     let network = &game.network;
     let given = arguments.address.as_deref().map(|address| setup::resolve(address, network.is_ipv4()));
@@ -47,7 +49,19 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let udp = setup::bind(network, PortChoice::Any, given)?;
     let host = given.map_or_else(|| find_host(game), Ok)?;
     let prepared = setup::join(arguments, host, &udp.reachable_at())?;
-    play_on(game, prepared.game, udp, None, Some(host))
+    play_on(game, prepared.game, udp, None, Some((arguments, host)))
+}
+
+/// The arguments with what takes back the seat that was played last, if that is asked for.
+pub(crate) fn taking_back(mut arguments: JoinArguments) -> anyhow::Result<JoinArguments> {
+    if arguments.returns {
+        let Some(seat) = abandoned_seats().into_iter().next() else {
+            bail!("there is no seat to return to: only a server keeps one, and only for a while");
+        };
+        seat.put_into(&mut arguments);
+        arguments.address.get_or_insert_with(|| seat.host.to_string());
+    }
+    Ok(arguments)
 }
 
 /// Plays against bots, all in this process.
@@ -87,14 +101,15 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
 }
 
-/// Runs the match thread to its end and says what came of it; `asked` is the host, if that is elsewhere.
+/// Runs the match thread to its end and says what came of it; `guest` is who asks a host that is elsewhere.
 fn play_on(
     game: &MatchArguments,
     prepared: Match,
     udp: Udp,
     announcer: Option<Announcer>,
-    asked: Option<SocketAddr>,
+    guest: Option<(&JoinArguments, SocketAddr)>,
 ) -> anyhow::Result<ExitCode> {
+    let asked = guest.map(|(_, host)| host);
     let port = udp.local_address().port();
     let thread = start(prepared, udp, game.network.link.link)?;
     match asked {
@@ -102,7 +117,15 @@ fn play_on(
         None => logln!("waiting for another player; Ctrl-C leaves"),
     }
     let mut announced = None;
+    let mut keeper = SeatKeeper::default();
     let finished = watch(thread, game.terms.ticks, |progress| {
+        keeper.refresh();
+        if let (Some((arguments, host)), Some(Progress::Event(MatchEvent::Token(token, room)))) =
+            (guest, progress)
+            && let Err(error) = keeper.keep(&KeptSeat::new(arguments, host, room.0, *token))
+        {
+            logln!("the seat is not kept for `arena join --return`: {error:#}");
+        }
         if let (Some(announcer), Some(Progress::At { beacon: Some(beacon), .. })) = (&announcer, progress)
             && announced != Some(beacon.players)
         {
@@ -110,6 +133,12 @@ fn play_on(
             announcer.update(beacon.clone());
         }
     });
+    keeper.end(&finished);
+    if let (Some((arguments, _)), Err(error)) = (guest, &finished.result)
+        && let Some(token) = arguments.token.filter(|_| kept_seats::is_gone(error))
+    {
+        kept_seats::forget(token);
+    }
     // Only now may the room disappear from lists.
     drop(announcer);
     report(game, port, &finished, asked)
@@ -176,9 +205,8 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Joined(player, name) => format!("{name} joined as player {player}"),
         MatchEvent::Vacated(player) => format!("player {player} left before the start"),
         MatchEvent::Confirmed(player) => format!("joined as player {player}"),
-        MatchEvent::Token(token) => {
-            let hex: String = token.0.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("token {hex} takes this seat back")
+        MatchEvent::Token(token, _) => {
+            format!("token {} takes this seat back, as does `arena join --return`", token_text(*token))
         }
         MatchEvent::Counting(_) => "all players are here".into(),
         MatchEvent::Silent(player) => format!("{} is silent", who(*player)),

@@ -12,7 +12,9 @@ mod demo;
 mod discover;
 mod doctor;
 mod headless;
+pub(crate) mod kept_seats;
 pub(crate) mod local;
+pub(crate) mod local_time;
 mod output;
 pub(crate) mod paths;
 pub(crate) mod replay;
@@ -69,7 +71,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Serve(serve)) => serve::serve(&serve),
         Some(Task::Host(host)) => host_match(*host),
         Some(Task::Join(join)) if join.game.output.headless => headless::join(&join),
-        Some(Task::Join(join)) => window::join(*join),
+        Some(Task::Join(join)) => window::join(headless::taking_back(*join)?),
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),

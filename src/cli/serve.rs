@@ -77,7 +77,14 @@ impl Served {
         // The way to the own server is not made worse.
         let network = NetworkArguments { link: LinkArguments { link: None }, ..game.network.clone() };
         let game = MatchArguments { network, ..game.clone() };
-        let join = JoinArguments { address: None, game, seat: None, via: Vec::new(), token: Some(token) };
+        let join = JoinArguments {
+            address: None,
+            game,
+            seat: None,
+            via: Vec::new(),
+            token: Some(token),
+            returns: false,
+        };
         let udp = Udp::bind(address.ip(), PortChoice::Any)?;
         Ok(Self { server, port, address, game: setup::join(&join, address, &[])?, udp, beacon })
     }

@@ -341,7 +341,7 @@ fn map(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Map>>> {
 }
 
 /// Each seat's team; at least two of them.
-fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
+pub(crate) fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
     let seats = usize::from(table.players);
     let given = match &table.teams {
         None => return Ok((0..table.players).collect()),

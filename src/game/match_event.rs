@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::outcome::MatchOutcome;
+use crate::net::discovery::RoomId;
 use crate::net::message::Lobby;
 use crate::net::{ChatText, Event, MatchConfig, PlayerName, Time, Token};
 use crate::sim::PlayerId;
@@ -26,8 +27,8 @@ pub enum MatchEvent {
     },
     /// The host has admitted us.
     Confirmed(PlayerId),
-    /// The token that takes the seat back from a server.
-    Token(Token),
+    /// The server has given a token that takes the seat in this room back.
+    Token(Token, RoomId),
     /// Tick 0 is agreed.
     Counting(Time),
     /// A peer has fallen silent.

@@ -26,6 +26,7 @@ use super::recent::RecentTicks;
 use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
+use crate::net::discovery::RoomId;
 use crate::net::message::{Choice, PacketId};
 use crate::net::{ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Time, Transmit};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
@@ -318,7 +319,9 @@ impl Match {
             }
             Event::Confirmed { player, .. } => {
                 self.events.tell([MatchEvent::Confirmed(player)]);
-                self.events.tell(self.session.client().and_then(ClientSession::token).map(MatchEvent::Token));
+                let token = self.session.client().and_then(ClientSession::token);
+                let room = self.session.config().map(|config| RoomId(config.room_id));
+                self.events.tell(token.zip(room).map(|(token, room)| MatchEvent::Token(token, room)));
             }
             Event::Prepare { roster } => match self.prepare(roster) {
                 Ok(hash) => {

@@ -29,6 +29,10 @@ use crate::cli::window::Opening;
 const CALM_FRAMES_PER_S: u32 = 30;
 /// The same of a menu in use: a press is seen in the next frame, and is to be heard within 40 ms.
 const MENU_FRAMES_PER_S: u32 = 60;
+/// From frame to frame of a menu that nobody uses and that does not change; with other people in it something is to be
+/// seen sooner.
+const REST: Duration = Duration::from_millis(500);
+const REST_WITH_OTHERS: Duration = Duration::from_millis(100);
 /// How long a menu is in use after an input.
 const IN_USE_S: f64 = 2.0;
 /// How often a window that nobody sees takes in what happened.
@@ -77,7 +81,11 @@ pub(crate) async fn run(opening: Opening, desktop: NativeDesktop) {
         // From one frame to the next, with the swap between them; what came late is not made up for.
         let now = Instant::now();
         due = now.max(due + app.frame_time());
-        std::thread::sleep(due - now);
+        if app.rests(now) {
+            due = Instant::now();
+        } else {
+            std::thread::sleep(due - now);
+        }
         next_frame().await;
     }
     app.close();
@@ -140,6 +148,17 @@ impl App {
         };
         let most = most.into_iter().chain(super::probe_file::frames_per_s()).min();
         most.map_or(Duration::ZERO, |most| Duration::from_secs(1) / most)
+    }
+
+    /// Waits for longer than from frame to frame while a menu shows nothing new and nobody uses it; false if it does
+    /// not. Every frame costs a copy of the picture, also where nothing changes.
+    fn rests(&mut self, now: Instant) -> bool {
+        let is_still = self.screen.has_backdrop() && self.still.is_kept() && !self.context.painter.is_hidden;
+        if !is_still || self.context.now - self.used_at < IN_USE_S {
+            return false;
+        }
+        let rest = if self.screen.awaits_others() { REST_WITH_OTHERS } else { REST };
+        self.native.wait_for_hands(now + rest, self.has_focus)
     }
 
     fn frame(&mut self) {
@@ -292,7 +311,7 @@ fn show_note(context: &AppContext, page: &mut Page<'_>) {
     let window = page.window();
     let at = egui::pos2(window.left() + 16.0, window.bottom() - 60.0);
     let width = window.width() - 32.0;
-    page.text("note", at, egui::Align2::LEFT_BOTTOM, (theme::SMALL, theme::GOLD), text, width);
+    page.open_ended("note", at, egui::Align2::LEFT_BOTTOM, (theme::SMALL, theme::GOLD), text, width);
 }
 
 /// Saves what was drawn in this frame.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::{BotChoice, Hero, HostArguments, JoinArguments, PlayArguments, PlayerArguments};
+use crate::cli::kept_seats::{self, KeptSeat, SeatKeeper};
 use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
 use crate::cli::setup;
@@ -12,9 +13,9 @@ use mini_rts_arena::game::{
     Control, Finished, Match, MatchClock, MatchEvent, MatchThread, Progress, ServerControl, ServerProgress,
     ServerThread, ViewReader,
 };
-use mini_rts_arena::net::Time;
-use mini_rts_arena::net::discovery::Beacon;
+use mini_rts_arena::net::discovery::{Beacon, RoomId};
 use mini_rts_arena::net::message::Choice;
+use mini_rts_arena::net::{Time, Token};
 use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId};
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
@@ -74,6 +75,7 @@ pub(crate) struct Game {
     bots_join: Option<SocketAddr>,
     announcer: Option<Announcer>,
     announced: Option<Beacon>,
+    keeper: SeatKeeper,
 }
 
 /// What a match thread is started with.
@@ -126,11 +128,13 @@ impl Game {
             bots_join: parts.bots_join,
             announcer,
             announced: None,
+            keeper: SeatKeeper::default(),
         })
     }
 
     /// Takes in what the match thread has told; what remains of the match, once it is over.
     pub(crate) fn poll(&mut self) -> Option<Finished> {
+        self.keeper.refresh();
         while let Some(Ok(Some(progress))) =
             self.server.as_ref().map(|server| server.progress(Duration::ZERO))
         {
@@ -140,13 +144,20 @@ impl Game {
         }
         loop {
             match self.thread.as_ref()?.progress(Duration::ZERO) {
+                Ok(Some(Progress::Event(MatchEvent::Token(token, room)))) => self.keep_seat(token, room),
                 Ok(Some(Progress::Event(event))) => self.news.push(event),
                 Ok(Some(Progress::At { beacon, .. })) => self.announce(beacon),
                 // The thread stays: there may be a rematch.
-                Ok(Some(Progress::Over(finished))) => return Some(*finished),
+                Ok(Some(Progress::Over(finished))) => {
+                    self.keeper.end(&finished);
+                    return Some(*finished);
+                }
                 Ok(None) => return None,
                 Err(_) => {
                     let finished = self.thread.take().map(MatchThread::join);
+                    if let Some(finished) = &finished {
+                        self.end_seat(finished);
+                    }
                     self.announcer = None;
                     // It continues to say good-bye by itself.
                     if let Some(server) = self.server.take() {
@@ -155,6 +166,24 @@ impl Game {
                     return finished;
                 }
             }
+        }
+    }
+
+    /// Keeps the seat on a server for the case that this process dies.
+    fn keep_seat(&mut self, token: Token, room: RoomId) {
+        let LaunchRequest::Join(arguments, host) = &self.request else { return };
+        if let Err(error) = self.keeper.keep(&KeptSeat::new(arguments, *host, room.0, token)) {
+            logln!("the seat is not kept for a return: {error:#}");
+        }
+    }
+
+    fn end_seat(&mut self, finished: &Finished) {
+        self.keeper.end(finished);
+        let LaunchRequest::Join(arguments, _) = &self.request else { return };
+        if let (Some(token), Err(error)) = (arguments.token, &finished.result)
+            && kept_seats::is_gone(error)
+        {
+            kept_seats::forget(token);
         }
     }
 
@@ -205,6 +234,7 @@ impl Game {
 
     /// Leaves, and waits until the others have been told.
     pub(crate) fn close(mut self) {
+        self.keeper.forget();
         self.clock.set_halted(false);
         self.say(Control::Leave);
         let deadline = Instant::now() + FAREWELL;
@@ -219,6 +249,17 @@ impl Game {
     pub(crate) fn choice(&self) -> Choice {
         let player = self.request.player();
         Choice { hero: player.hero.into(), is_ready: player.is_ready }
+    }
+
+    /// The team of each seat as this window has opened the match; a guest knows only that two play against each other.
+    pub(crate) fn teams(&self, seats: usize) -> Vec<u8> {
+        match &self.request {
+            LaunchRequest::Host(arguments) => {
+                setup::teams(&arguments.table).map_or_else(|_| Vec::new(), |teams| teams.to_vec())
+            }
+            _ if seats == 2 => vec![0, 1],
+            _ => Vec::new(),
+        }
     }
 
     /// The map that was asked for: a name or a file.

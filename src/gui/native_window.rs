@@ -1,6 +1,10 @@
 //! What the window library leaves out: the scale of the desktop, whether the window is seen, its least size, and full
 //! screen and back.
 
+#[cfg(target_os = "linux")]
+use std::time::Duration;
+use std::time::Instant;
+
 use super::window::{SIZE_LEAST, SIZE_USUAL};
 
 /// Most of a screen that a window larger than usual takes when it opens: bars of the desktop and of the window need
@@ -18,6 +22,9 @@ pub(crate) struct NativeDesktop {
 pub(crate) struct NativeWindow {
     #[cfg(target_os = "linux")]
     x11: Option<super::x11::X11Window>,
+    /// What the player did when that was last looked at.
+    #[cfg(target_os = "linux")]
+    hands: Option<super::x11::Hands>,
 }
 
 impl NativeDesktop {
@@ -44,6 +51,8 @@ impl NativeDesktop {
         NativeWindow {
             #[cfg(target_os = "linux")]
             x11: self.x11.and_then(super::x11::X11Window::find),
+            #[cfg(target_os = "linux")]
+            hands: None,
         }
     }
 }
@@ -82,6 +91,27 @@ impl NativeWindow {
             return x11.is_seen();
         }
         true
+    }
+
+    /// Waits until `until`, or until the player does something. False where the system does not tell that, at once.
+    pub(crate) fn wait_for_hands(&mut self, until: Instant, has_focus: bool) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(x11) = &self.x11 {
+            /// Between two looks: a press is seen as soon as in a menu in use.
+            const LOOK_EVERY: Duration = Duration::from_millis(16);
+            loop {
+                let Some(hands) = x11.hands(has_focus) else { return false };
+                let left = until.saturating_duration_since(Instant::now());
+                // Compared with the last look of the wait before: what happened between is an input, too.
+                let before = self.hands.replace(hands);
+                if before != self.hands || left.is_zero() {
+                    return true;
+                }
+                std::thread::sleep(left.min(LOOK_EVERY));
+            }
+        }
+        let _ = (until, has_focus);
+        false
     }
 
     /// Fills the screen with the window, or gives it its place back.

@@ -5,7 +5,7 @@ use egui_macroquad::egui::{
     self, Align2, Color32, CursorIcon, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2,
 };
 
-use super::draw::layout::Recorder;
+use super::draw::layout::{Recorder, TEXT_LEAST_PX};
 use super::sound::Kind;
 use super::theme;
 
@@ -14,6 +14,8 @@ const ARROWS: [egui::Key; 4] =
     [egui::Key::ArrowUp, egui::Key::ArrowDown, egui::Key::ArrowLeft, egui::Key::ArrowRight];
 /// Points from the edge of a button to its text.
 const INSET: f32 = 12.0;
+/// How much smaller than usual a line may be set that would not fit.
+const LEAST_SHARE: f32 = 0.66;
 /// Most bytes of a name, an address or a code that can be typed.
 pub(crate) const FIELD_BYTES_MAX: usize = 80;
 
@@ -88,24 +90,62 @@ impl<'a> Page<'a> {
         self.record(name, rect, None);
     }
 
-    /// One line of text; too long a line ends in an ellipsis at `width`.
+    /// One line of text. If it is longer than `width` it is set smaller, as far as it can be read; what is longer still
+    /// ends in an ellipsis, and is a mistake in the layout.
     pub(crate) fn text(
         &mut self,
         name: &str,
         at: Pos2,
         align: Align2,
-        (size, colour): (f32, Color32),
+        style: (f32, Color32),
         text: &str,
         width: f32,
     ) -> Rect {
-        let mut job =
-            egui::text::LayoutJob::simple_singleline(text.into(), FontId::proportional(size), colour);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(width);
-        let galley = self.ui.fonts(|fonts| fonts.layout_job(job));
-        let rect = align.anchor_size(at, galley.size());
+        let (rect, is_cut) = self.line_of_text(name, at, align, style, text, width);
+        if is_cut {
+            self.recorder.note_cut(name, text);
+        }
+        rect
+    }
+
+    /// The same for a text of any length from outside: a line of chat, an error of the system, a name of a file.
+    pub(crate) fn open_ended(
+        &mut self,
+        name: &str,
+        at: Pos2,
+        align: Align2,
+        style: (f32, Color32),
+        text: &str,
+        width: f32,
+    ) -> Rect {
+        self.line_of_text(name, at, align, style, text, width).0
+    }
+
+    /// Where the line lies, and whether it was cut.
+    fn line_of_text(
+        &mut self,
+        name: &str,
+        at: Pos2,
+        align: Align2,
+        (mut size, colour): (f32, Color32),
+        text: &str,
+        width: f32,
+    ) -> (Rect, bool) {
+        let least = (TEXT_LEAST_PX / self.ui.ctx().pixels_per_point()).max(size * LEAST_SHARE).min(size);
+        let galley = loop {
+            let font = FontId::proportional(size);
+            let mut job = egui::text::LayoutJob::simple_singleline(text.into(), font, colour);
+            job.wrap = egui::text::TextWrapping::truncate_at_width(width);
+            let galley = self.ui.fonts(|fonts| fonts.layout_job(job));
+            if !galley.elided || size <= least {
+                break galley;
+            }
+            size = (size - 1.0).max(least);
+        };
+        let (rect, is_cut) = (align.anchor_size(at, galley.size()), galley.elided);
         self.ui.painter().galley(rect.min, galley, colour);
         self.record(name, rect, Some(size));
-        rect
+        (rect, is_cut)
     }
 
     /// One line of text that floats over everything else.

@@ -93,6 +93,11 @@ impl StillPicture {
         });
     }
 
+    /// Whether the page has not changed since the picture was kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.state == State::Kept
+    }
+
     /// Draws the picture if it shows the page; whether it does.
     pub(crate) fn draw(&self) -> bool {
         let Some(texture) = self.texture.as_ref().filter(|_| self.state == State::Kept) else { return false };

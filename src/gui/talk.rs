@@ -139,7 +139,7 @@ impl Talk {
                 page.text(&by, left, Align2::LEFT_CENTER, faded(line.colour), &name, area.width() / 3.0);
             let right = pos2(name.right() + 6.0, left.y);
             let room = plate.right() - 6.0 - right.x;
-            page.text(&said, right, Align2::LEFT_CENTER, faded(theme::TEXT), line.text.as_str(), room);
+            page.open_ended(&said, right, Align2::LEFT_CENTER, faded(theme::TEXT), line.text.as_str(), room);
         }
     }
 

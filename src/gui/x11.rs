@@ -31,6 +31,15 @@ struct Place {
     height: u32,
 }
 
+/// Where the pointer is and what is pressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hands {
+    pointer: [i16; 2],
+    /// Buttons and modifiers.
+    pressed: u16,
+    keys: [u8; 32],
+}
+
 /// A desktop on an X server.
 pub(crate) struct X11Desktop {
     server: RustConnection,
@@ -133,6 +142,14 @@ impl X11Window {
                 _ => {}
             }
         }
+    }
+
+    /// What a player does at this moment: to be compared with what it was. Keys count only where this window has them.
+    pub(crate) fn hands(&self, has_focus: bool) -> Option<Hands> {
+        let server = &self.desktop.server;
+        let pointer = server.query_pointer(self.window).ok()?.reply().ok()?;
+        let keys = if has_focus { server.query_keymap().ok()?.reply().ok()?.keys } else { [0; 32] };
+        Some(Hands { pointer: [pointer.win_x, pointer.win_y], pressed: u16::from(pointer.mask), keys })
     }
 
     /// Fills the screen, or gives the window its place back; nothing happens if the server refuses.

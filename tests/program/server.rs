@@ -154,7 +154,13 @@ fn a_killed_client_takes_its_seat_back_with_its_token() {
     killed.wait_for_line("all players are here");
     killed.signal("KILL");
     drop(killed);
-    let back = join(home.path(), server.port(), &["--token", &token]);
+    let mut killed = join(home.path(), server.port(), &["--token", &token, "--record=off"]);
+    killed.wait_for_line("joined as player 1");
+    killed.wait_for_line("token ");
+    killed.signal("KILL");
+    drop(killed);
+    // The program has kept the token itself.
+    let back = Arena::run(home.path(), &[&["join", "--return"][..], &QUIET].concat());
     let [back, steady, server] = [back, steady, server].map(|arena| value(arena.end()));
     for client in [&back, &steady] {
         assert_eq!((&client["state_hash"], &client["ticks"]), (&server["state_hash"], &server["ticks"]));
@@ -162,6 +168,8 @@ fn a_killed_client_takes_its_seat_back_with_its_token() {
     }
     assert_eq!(back["player"], 1);
     assert_eq!(verified(home.path(), &steady)["verdict"], "equal");
+    let none = Arena::run(home.path(), &[&["join", "--return"][..], &QUIET].concat()).end();
+    assert_eq!(none.code, Some(2), "nothing is kept after the match: {none:?}");
     let refused = join(home.path(), 9, &["--token=zz"]).end();
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }

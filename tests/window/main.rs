@@ -14,6 +14,7 @@ mod hands;
 mod keyboard;
 mod lobby;
 mod replays;
+mod screens;
 mod settings;
 mod sound;
 mod talk;

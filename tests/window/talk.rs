@@ -100,6 +100,7 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
         window.wait_tick(60);
     }
     assert_eq!([&host, &guest].map(side), [true, false], "sides are swapped");
+    assert_eq!([&host, &guest].map(own_score_is_right), [true, false], "and the bar at the top with them");
     host.picture("swapped");
 
     signal(&guest, "-KILL");
@@ -123,6 +124,15 @@ fn suspend_beyond_the_time_out(host: &Window, guest: &Window) -> u64 {
     host.wait_for("no card", |shown| shown["match"]["overlay"] == "None");
     signal(guest, "-CONT");
     host.shown()["match"]["tick"].as_u64().expect("a tick")
+}
+
+/// Whether the own score stands right of the clock.
+fn own_score_is_right(window: &Window) -> bool {
+    let shown = window.shown();
+    let name = format!("score of team {}", shown["match"]["me"]);
+    let items = shown["arena_items"].as_array().expect("a list");
+    let own = items.iter().find(|item| item["name"] == name).expect("a score");
+    own["rect"][0].as_f64() > shown["window"][0].as_f64().map(|width| width / 2.0)
 }
 
 /// Ends a match whose other player's process was killed, and checks the recordings of both matches.
@@ -185,6 +195,37 @@ fn a_long_stall_ends_with_a_count_down_for_both() {
             window.wait_end();
         }
     }
+}
+
+#[test]
+#[ignore = "takes half a minute or more"]
+fn a_player_whose_process_was_killed_returns_to_the_match_on_a_server() {
+    let Some(_turn) = turn() else { return };
+    let [mut host, mut guest] = pair("client-server");
+    signal(&guest, "-KILL");
+    let _ = guest.program.wait();
+    host.wait_for("a note", |shown| {
+        shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "note"))
+    });
+    host.picture("away");
+    let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
+    let home = std::rc::Rc::clone(&guest.home);
+    let mut back = Window::open_at_home(home, "Ben", "960x540", None, &[], &[]);
+    back.wait_screen("start");
+    back.assert_tidy("return");
+    back.picture("return");
+    back.click("return");
+    let shown = back.wait_tick(stopped + 60);
+    assert_eq!(shown["match"]["me"], 1, "the same seat");
+    back.picture("returned");
+    host.wait_tick(stopped + 120);
+    for window in [&mut back, &mut host] {
+        window.close();
+        window.wait_end();
+    }
+    // Nothing is left to return to.
+    let seats = std::fs::read_dir(back.home.path().join("mini-rts-arena/seats")).expect("a folder");
+    assert_eq!(seats.count(), 0);
 }
 
 #[test]

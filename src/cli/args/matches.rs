@@ -194,6 +194,9 @@ pub(crate) struct JoinArguments {
     /// With a server: take back the seat whose token this is; `join` prints it.
     #[arg(long, value_name = "HEX", value_parser = token)]
     pub(crate) token: Option<Token>,
+    /// With a server: take back the seat that a process of yours, which has ended since, played last.
+    #[arg(long = "return", conflicts_with_all = ["token", "seat"])]
+    pub(crate) returns: bool,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -4,10 +4,10 @@ use anyhow::Context as _;
 use comfy_table::Table;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, UNIX_EPOCH};
 
 use super::informed;
 use crate::cli::console::{self, print};
+use crate::cli::local_time::local_time;
 use crate::cli::paths::data_folder;
 use mini_rts_arena::replay::{self, EXTENSION, PART_EXTENSION, ReplayInfo};
 
@@ -63,10 +63,7 @@ fn table(listed: &[(PathBuf, ReplayInfo)]) -> Table {
         let seconds = header.map_or(0, |header| info.ticks / header.tick_rate.hz());
         table.add_row([
             file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            text(&|header| {
-                let started = UNIX_EPOCH + Duration::from_secs(header.started_unix_s);
-                humantime::format_rfc3339_seconds(started).to_string()
-            }),
+            text(&|header| local_time(header.started_unix_s)),
             text(&|header| {
                 let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
                 names.join(" against ")

@@ -1,8 +1,9 @@
 //! The interface at the top: scores racing to the win, the clock between, and the line that matters. What
 //! is one's own lies at the bottom, see [`super::own`].
 
+use arrayvec::ArrayVec;
 use macroquad::prelude::{Rect, get_frame_time, vec2};
-use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId};
 
 use super::colours::{self, GOLD, INK, NEUTRAL, RED, alpha};
 use super::hud_canvas::HudCanvas;
@@ -35,16 +36,11 @@ impl Hud {
         own::draw(hud, view);
     }
 
-    /// The first teams at the left of the clock, the others at its right, as on the map.
+    /// The teams whose bases lie to the left have the place left of the clock, the others the one right of it.
     fn draw_scores(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
         let state = view.state();
-        let (mut teams, mut count) = ([0u8; 4], 0);
-        for team in state.player_ids().map(|player| state.team_of(player)) {
-            if !teams[..count].contains(&team) && count < teams.len() {
-                teams[count] = team;
-                count += 1;
-            }
-        }
+        let teams = teams_from_left(view);
+        let count = teams.len();
         let best = teams[..count].iter().map(|&team| status::score(state, team)).max().unwrap_or(0);
         let (clock, unit) = (clock_rect(hud.text, view), layout::scale(view.window));
         let (gap, left) = (6.0 * unit, count.div_ceil(2));
@@ -214,18 +210,64 @@ fn draw_clock(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     }
 }
 
-/// The names of a team's players, cut to `room` pixels; one's own team is marked.
+/// The teams in the order of their bases from left to right; sides change with every rematch. Of equally far ones the
+/// team of the first seat comes first.
+fn teams_from_left(view: &View<'_>) -> ArrayVec<u8, PLAYERS_MAX> {
+    let (state, bases) = (view.state(), &view.scene.setup.map.bases);
+    let mut teams: ArrayVec<u8, PLAYERS_MAX> = ArrayVec::new();
+    for team in state.player_ids().map(|player| state.team_of(player)) {
+        if !teams.contains(&team) && !teams.is_full() {
+            teams.push(team);
+        }
+    }
+    teams.sort_by_key(|&team| {
+        let members = state.player_ids().filter(|&player| state.team_of(player) == team);
+        let bases: ArrayVec<i64, PLAYERS_MAX> =
+            members.filter_map(|player| bases.get(player.index())).map(|&(x, _)| i64::from(x)).collect();
+        bases.iter().sum::<i64>() / bases.len().max(1) as i64
+    });
+    teams
+}
+
+/// The names of a team's players, cut to `room` pixels; the own name comes first and is marked.
 fn team_names(text: &Type, view: &View<'_>, team: u8, room: f32) -> String {
+    const MARK: &str = " (you)";
     let state = view.state();
     let mut names = String::new();
-    for player in state.player_ids().filter(|&player| state.team_of(player) == team) {
+    let own = view.scene.me.filter(|&me| state.player_ids().any(|player| player == me));
+    if let Some(own) = own.filter(|&own| state.team_of(own) == team) {
+        names.push_str(view.name(own));
+        text.fit(&mut names, Size::Body, room - text.width(MARK, Size::Body));
+        names.push_str(MARK);
+    }
+    for player in state.player_ids().filter(|&player| state.team_of(player) == team && Some(player) != own) {
         if !names.is_empty() {
             names.push_str(", ");
         }
         names.push_str(view.name(player));
     }
-    let mark = if view.my_team() == Some(team) { " (you)" } else { "" };
-    text.fit(&mut names, Size::Body, room - text.width(mark, Size::Body));
-    names.push_str(mark);
+    text.fit(&mut names, Size::Body, room);
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Camera, Scene};
+    use super::*;
+    use crate::gui::test_view::test_view;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_bar_has_each_team_on_the_side_of_its_base_after_a_rematch_too() {
+        let window = Rect::new(0.0, 0.0, 1280.0, 720.0);
+        let mut view = test_view(Some(PlayerId(0)));
+        for expected in [[0, 1], [1, 0]] {
+            let camera = Camera::whole(&view.setup.map, window);
+            let scene = Scene::of(&view, 1.0, 0.0);
+            assert_eq!(teams_from_left(&View::new(&camera, &scene, window))[..], expected);
+            // As in the next match.
+            let setup = Arc::make_mut(&mut view.setup);
+            Arc::make_mut(&mut setup.map).bases.reverse();
+        }
+    }
 }

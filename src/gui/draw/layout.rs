@@ -36,6 +36,8 @@ pub(crate) struct Recorder {
     pub(crate) focused: String,
     /// Whether a button takes no press yet.
     pub(crate) is_inert: bool,
+    /// Texts that did not fit.
+    cut: Vec<String>,
     window: Rect,
 }
 
@@ -45,6 +47,7 @@ impl Recorder {
         self.items.clear();
         self.focused.clear();
         self.is_inert = false;
+        self.cut.clear();
         self.window = window;
     }
 
@@ -55,9 +58,16 @@ impl Recorder {
         }
     }
 
-    /// Everything that leaves its parent, meets a sibling or is too small to read.
+    /// Notes that a text does not fit.
+    pub(crate) fn note_cut(&mut self, name: &str, text: &str) {
+        if self.enabled {
+            self.cut.push(format!("{name} is cut: {text}"));
+        }
+    }
+
+    /// Everything that is cut, leaves its parent, meets a sibling or is too small to read.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
+        let mut problems = self.cut.clone();
         for (at, item) in self.items.iter().enumerate() {
             match self.parent(item) {
                 None => problems.push(format!("{} has no parent {}", item.name, item.parent)),

@@ -6,13 +6,14 @@ use super::Next;
 use crate::cli::args::Hero;
 use crate::gui::context::AppContext;
 use crate::gui::page::Page;
+use crate::gui::settings::Settings;
 use crate::gui::theme;
 
 /// Name and hero.
-pub(super) fn you_are(context: &mut AppContext, page: &mut Page<'_>, row: Rect) {
-    page.field("name", part(row, 0, 2), &mut context.settings.you.name, "your name");
+pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) {
+    page.field("name", part(row, 0, 2), &mut settings.you.name, "your name");
     let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
-    page.choice("hero", part(row, 1, 2), &heroes, &mut context.settings.you.hero);
+    page.choice("hero", part(row, 1, 2), &heroes, &mut settings.you.hero);
 }
 
 pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {

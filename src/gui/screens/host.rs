@@ -52,7 +52,8 @@ impl HostScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        let plate = page.centred(880.0, if self.shows_network { 444.0 } else { 392.0 });
+        // As high with the network's part open as without it: nothing moves under the pointer.
+        let plate = page.centred(880.0, 444.0);
         page.plate("host", plate);
         page.within("host", |page| self.rows(context, page, plate.shrink(22.0)))
     }
@@ -68,7 +69,7 @@ impl HostScreen {
         let (title, style) = (row(34.0, 12.0), (theme::LARGE, theme::TEXT));
         page.text("title", title.left_top(), Align2::LEFT_TOP, style, "Host a match", title.width());
         heading(page, "you", row(17.0, 5.0), "Your name and your hero");
-        you_are(context, page, row(38.0, 14.0));
+        you_are(&mut context.settings, page, row(38.0, 14.0));
         heading(page, "players", row(17.0, 5.0), "Players; bots may take seats in the lobby");
         let players = row(ROW, 14.0);
         page.choice("seats", part(players, 0, 2), &[("2", 0), ("3", 1), ("4", 2)], &mut self.terms.seats);
@@ -84,8 +85,7 @@ impl HostScreen {
         let width = (maps_row.width() / 3.0) * names.len() as f32;
         page.choice("map", maps_row.with_max_x(maps_row.left() + width), &names, &mut self.terms.map);
         if let Some(map) = self.terms.fitting().get(self.terms.map) {
-            let above = if self.shows_network { 0.0 } else { 46.0 };
-            let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top() + above), inside.max);
+            let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max);
             let picture = Rect::from_min_size(right.min, vec2(right.width(), right.width() * 9.0 / 16.0));
             draw_map(page, map, &self.terms.teams_by_seat(), picture);
         }
@@ -118,7 +118,7 @@ impl HostScreen {
         for (choice, name, text) in [
             (Architecture::P2p, "p2p", "In lockstep (P2P): the usual way"),
             (Architecture::ClientServer, "client-server", "This computer, as a server"),
-            (Architecture::Relay, "relay", "All; this one hands on the inputs"),
+            (Architecture::Relay, "relay", "All; this computer relays the inputs"),
         ] {
             let is_chosen = choice == self.terms.architecture;
             let weight = if is_chosen { Weight::Chosen } else { Weight::Normal };
@@ -158,9 +158,9 @@ impl Terms {
         self.maps.iter().filter(fits).cloned().collect()
     }
 
-    fn teams_by_seat(&self) -> Vec<u8> {
+    fn teams_by_seat(&self) -> Vec<Option<u8>> {
         let seats = self.seats as u8 + 2;
-        (0..seats).map(|seat| if self.is_paired() { seat % 2 } else { seat }).collect()
+        (0..seats).map(|seat| Some(if self.is_paired() { seat % 2 } else { seat })).collect()
     }
 
     const fn is_paired(&self) -> bool {

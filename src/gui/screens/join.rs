@@ -3,16 +3,17 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::net::SocketAddr;
 
-use super::form::part;
+use super::form::{named, part};
 use super::{Attract, Next};
 use crate::cli::args::{JoinArguments, usual};
+use crate::cli::kept_seats::{KeptSeat, abandoned_seats};
 use crate::cli::setup;
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::net::discovery::Room;
-use mini_rts_arena::net::{Architecture, RoomCode};
+use mini_rts_arena::net::{Architecture, PlayerName, RoomCode};
 use mini_rts_arena::sim::SIMULATION_BUILD;
 use mini_rts_arena::transport::DEFAULT_PORT;
 use mini_rts_arena::transport::discovery::Browser;
@@ -28,6 +29,8 @@ pub(crate) struct JoinScreen {
     /// What was typed on the command line.
     arguments: Option<Box<JoinArguments>>,
     since: Option<f64>,
+    /// The seats on servers that processes of this user left behind.
+    seats: Vec<KeptSeat>,
     /// The locked match that was chosen, while its code is typed.
     locked: Option<Locked>,
 }
@@ -46,7 +49,7 @@ const COLUMNS: [(&str, f32); 5] =
 impl JoinScreen {
     pub(crate) fn new(attract: Attract, arguments: Option<Box<JoinArguments>>) -> Self {
         let browser = Browser::start().map_err(|error| error.to_string());
-        Self { attract, browser, arguments, since: None, locked: None }
+        Self { attract, browser, arguments, since: None, seats: abandoned_seats(), locked: None }
     }
 
     /// The request to join the match at an address.
@@ -125,7 +128,12 @@ impl JoinScreen {
             }
             let has_code =
                 self.arguments.as_ref().is_some_and(|arguments| arguments.game.network.room.is_some());
-            if room_row(page, index, row, room) {
+            let seat = self.seats.iter().find(|seat| seat.is_in(room.id.0));
+            if room_row(page, index, row, room, seat.is_some()) {
+                if let Some(seat) = seat {
+                    next = named(context, |name| returning_to(seat, name, room.address));
+                    continue;
+                }
                 if room.locked && !has_code {
                     let name = room.name.as_str().to_owned();
                     self.locked = Some(Locked { address: room.address, name, code: String::new() });
@@ -139,7 +147,7 @@ impl JoinScreen {
             top += ROW + 6.0;
         }
         if rooms.is_empty() {
-            let text = empty_text(context.now - since, context.now);
+            let text = empty_text(context.now - since);
             page.paragraph(
                 "empty",
                 pos2(list.left(), top + 12.0),
@@ -151,7 +159,7 @@ impl JoinScreen {
         if let Some(warning) = warnings.first() {
             let at = list.left_bottom();
             let (size, width) = (theme::SMALL, list.width());
-            page.text("warning", at, Align2::LEFT_BOTTOM, (size, theme::ORANGE), warning, width);
+            page.open_ended("warning", at, Align2::LEFT_BOTTOM, (size, theme::ORANGE), warning, width);
         }
         next
     }
@@ -211,9 +219,21 @@ impl JoinScreen {
     }
 }
 
-/// A match of the list; true when it was chosen.
-fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
-    let bar = bar_of(room);
+/// The request to take a seat back from its server.
+pub(super) fn returning(seat: &KeptSeat, name: PlayerName) -> Next {
+    returning_to(seat, name, seat.host)
+}
+
+fn returning_to(seat: &KeptSeat, name: PlayerName, server: SocketAddr) -> Next {
+    let mut arguments: JoinArguments = usual();
+    seat.put_into(&mut arguments);
+    arguments.game.player.name.get_or_insert(name);
+    Next::Launch(LaunchRequest::Join(Box::new(arguments), server))
+}
+
+/// A match of the list, in which this player may have a seat already; true when it was chosen.
+fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, is_own: bool) -> bool {
+    let bar = bar_of(room, is_own);
     let name = format!("room {index}");
     let clicked = page.pressable(&name, row, Weight::Normal, bar.is_none());
     let lock = if room.locked { ", locked" } else { "" };
@@ -222,7 +242,8 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
         Architecture::ClientServer => " (server)",
         Architecture::Relay => " (relay)",
     };
-    let version = bar.map_or_else(|| room.version.as_str().to_owned(), str::to_owned);
+    let version = if is_own { Some("your seat") } else { bar };
+    let version = version.map_or_else(|| room.version.as_str().to_owned(), str::to_owned);
     let facts = [
         format!("{}{architecture}{lock}", room.name),
         format!("{} of {}", room.players, room.seats),
@@ -244,12 +265,12 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
 }
 
 /// Why a match cannot be joined from here.
-fn bar_of(room: &Room) -> Option<&'static str> {
+fn bar_of(room: &Room, is_own: bool) -> Option<&'static str> {
     if room.build < SIMULATION_BUILD {
         Some("older game")
     } else if room.build > SIMULATION_BUILD {
         Some("newer game")
-    } else if room.players >= room.seats {
+    } else if room.players >= room.seats && !is_own {
         Some("full")
     } else {
         None
@@ -257,9 +278,8 @@ fn bar_of(room: &Room) -> Option<&'static str> {
 }
 
 /// What is said while nothing is found.
-fn empty_text(waited_s: f64, now: f64) -> String {
-    let dots = ".".repeat(1 + (now * 2.0) as usize % 3);
-    let looking = format!("Looking for matches on {}{dots}", own_networks());
+fn empty_text(waited_s: f64) -> String {
+    let looking = format!("Looking for matches on {} ...", own_networks());
     if waited_s < ADVICE_AFTER_S {
         return looking;
     }

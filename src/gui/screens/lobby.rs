@@ -28,7 +28,7 @@ const SIZE: [f32; 2] = [1000.0, 520.0];
 /// Share of the left part, with the seats.
 const LEFT: f32 = 0.62;
 /// What the words under a name are for.
-const WORDS_ARE_FOR: &str = "If that player sees the same four words, nobody stands between you.";
+const WORDS_ARE_FOR: &str = "The same four words on both screens: the connection is private.";
 
 /// What is known of the lobby.
 pub(super) struct LobbyPanel {
@@ -37,6 +37,8 @@ pub(super) struct LobbyPanel {
     lobby: Lobby,
     map: Option<Arc<Map>>,
     talk: Talk,
+    /// The teams of all seats, as far as this window knows those of free ones.
+    teams: Vec<u8>,
     /// What this player has chosen: answered at once, before the host confirms it.
     choice: Choice,
 }
@@ -68,7 +70,8 @@ impl LobbyPanel {
         let own = game.map().and_then(|map| data::map(map).ok());
         let known = own.into_iter().chain(data::embedded_maps());
         let map = known.into_iter().find(|map| fingerprint(&**map) == config.map);
-        Self { player, config, lobby, map, talk: Talk::default(), choice: game.choice() }
+        let teams = game.teams(usize::from(config.seats));
+        Self { player, config, lobby, map, talk: Talk::default(), teams, choice: game.choice() }
     }
 
     /// Enter opens the line to type in, unless it presses a button.
@@ -90,6 +93,7 @@ impl LobbyPanel {
                 }))
             }).collect::<Vec<_>>(),
             "said": self.talk.said(),
+            "teams": (0..self.lobby.seats.len()).map(|seat| self.team_of(seat)).collect::<Vec<_>>(),
         })
     }
 
@@ -210,6 +214,12 @@ impl LobbyPanel {
         }
     }
 
+    /// The team of a seat. Of a free one only the host knows it, and everybody where each plays alone.
+    fn team_of(&self, seat: usize) -> Option<u8> {
+        let taken = self.lobby.seats.get(seat).copied().flatten();
+        taken.map(|taken| taken.seat.team).or_else(|| self.teams.get(seat).copied())
+    }
+
     /// The row of a free seat; the host may give it to a bot.
     fn free(
         &self,
@@ -219,6 +229,9 @@ impl LobbyPanel {
         row: Rect,
         player: PlayerId,
     ) {
+        if let Some(team) = self.team_of(player.index()) {
+            draw_badge(page.ui.painter(), pos2(row.left() + 22.0, row.center().y), 10.0, team);
+        }
         let at = pos2(row.left() + 0.08 * row.width(), row.center().y);
         let style = (theme::BODY, theme::QUIET);
         page.text(&format!("free {}", player.0), at, Align2::LEFT_CENTER, style, "free", 0.2 * row.width());
@@ -282,7 +295,8 @@ impl LobbyPanel {
             (2.., _) => format!("{free} seats are free."),
             (0, []) if self.choice.is_ready => "All are ready.".into(),
             (0, []) => "All others are ready: the match begins once you are.".into(),
-            (0, names) => format!("Waiting until {} ready.", are(names)),
+            (0, names) if self.choice.is_ready => format!("Waiting until {} ready.", are(names)),
+            (0, names) => format!("You are not ready, nor {}.", are_not(names)),
         }
     }
 
@@ -290,9 +304,7 @@ impl LobbyPanel {
     fn preview(&self, page: &mut Page<'_>, area: Rect) {
         let Some(map) = &self.map else { return };
         let picture = Rect::from_min_size(area.min, vec2(area.width(), area.width() * 9.0 / 16.0));
-        let seats = self.lobby.seats.iter().enumerate();
-        let teams: Vec<u8> =
-            seats.map(|(seat, taken)| taken.map_or(seat as u8, |taken| taken.seat.team)).collect();
+        let teams: Vec<Option<u8>> = (0..self.lobby.seats.len()).map(|seat| self.team_of(seat)).collect();
         draw_map(page, map, &teams, picture);
         let at = picture.left_bottom() + vec2(0.0, 6.0);
         let style = (theme::SMALL, theme::QUIET);
@@ -309,6 +321,14 @@ const fn hero_name(hero: AttackBehaviour) -> &'static str {
     match hero {
         AttackBehaviour::Swordsman => "Sword",
         AttackBehaviour::Archer => "Bow",
+    }
+}
+
+/// "is ann", "are ann and ben".
+fn are_not(names: &[&str]) -> String {
+    match names {
+        [one] => format!("is {one}"),
+        all => format!("are {}", all.join(" and ")),
     }
 }
 

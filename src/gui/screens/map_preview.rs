@@ -6,8 +6,8 @@ use crate::gui::page::Page;
 use crate::gui::theme;
 use mini_rts_arena::sim::{Map, MilliPoint};
 
-/// A map as seen from above; `teams` are those of its bases, which have teams of their own beyond them.
-pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[u8], area: Rect) {
+/// A map as seen from above; `teams` are those of its bases, as far as they are known.
+pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], area: Rect) {
     let painter = page.ui.painter().with_clip_rect(area);
     let milli = |(x, y): MilliPoint| vec2(x as f32, y as f32) / 1000.0;
     let size = milli(map.size);
@@ -30,7 +30,11 @@ pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[u8], area: Rect)
         painter.circle_stroke(at(circle), 3.0 * tile, Stroke::new(2.0, theme::GOLD));
     }
     for (seat, &base) in map.bases.iter().enumerate() {
-        draw_badge(&painter, at(base), (1.8 * tile).max(4.0), teams.get(seat).copied().unwrap_or(seat as u8));
+        let radius = (1.8 * tile).max(4.0);
+        match teams.get(seat).copied().flatten() {
+            Some(team) => draw_badge(&painter, at(base), radius, team),
+            None => _ = painter.circle_filled(at(base), radius, theme::LINE_LIT),
+        }
     }
     page.record("map picture", area, None);
 }

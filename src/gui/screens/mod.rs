@@ -34,7 +34,6 @@ use super::launch::{Game, LaunchRequest};
 use super::page::Page;
 use super::window::{scale, scale_for};
 use crate::cli::args::JoinArguments;
-use crate::cli::paths;
 use attract::Attract;
 use both::BothScreen;
 use host::HostScreen;
@@ -171,6 +170,11 @@ impl Screen {
         !self.is_lively()
     }
 
+    /// Whether other people may change at any moment what is shown.
+    pub(crate) const fn awaits_others(&self) -> bool {
+        matches!(self, Self::Waiting(_) | Self::Result(_))
+    }
+
     /// Draws what lies behind the page of a menu.
     pub(crate) fn draw_backdrop(&mut self, context: &mut AppContext) {
         match self {
@@ -278,10 +282,7 @@ impl Screen {
 
 /// The replay that was recorded last.
 fn newest_replay() -> Option<PathBuf> {
-    let folder = paths::data_folder("replays").ok()?;
-    let files = std::fs::read_dir(folder).ok()?.flatten().map(|file| file.path());
-    let whole = files.filter(|file| file.extension().is_some_and(|ending| ending == "mra"));
-    whole.max_by_key(|file| std::fs::metadata(file).and_then(|data| data.modified()).ok())
+    replays::newest_replays().ok()?.into_iter().next()
 }
 
 /// A replay in a line.

@@ -55,9 +55,20 @@ pub(super) fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
     match event {
         MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
         MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
+        // Only a server lets a match continue while a player is silent.
+        MatchEvent::Silent(player) if is_on_a_server(view) && *player != PlayerId::NONE => {
+            Some(format!("{} is away and may come back; the match continues", name_of(view, *player)))
+        }
+        MatchEvent::Heard(player) if is_on_a_server(view) && *player != PlayerId::NONE => {
+            Some(format!("{} is back", name_of(view, *player)))
+        }
         MatchEvent::Lost(player) => Some(format!("{} is lost; the match continues", name_of(view, *player))),
         _ => None,
     }
+}
+
+fn is_on_a_server(view: &View) -> bool {
+    view.links.iter().any(|link| link.player == PlayerId::NONE)
 }
 
 /// While the match is paused: at whose request, and how much longer.
@@ -70,7 +81,7 @@ pub(super) fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted:
     let (title, below) = if let Some((by, left_s)) = pause {
         pause_words(view, by, left_s)
     } else {
-        ("Paused".to_owned(), format!("{}: go on", key_name(Action::Pause)))
+        ("Paused".to_owned(), format!("{}: resume", key_name(Action::Pause)))
     };
     announce(page, ("pause", &title), ("pause-by", &below));
 }

@@ -430,7 +430,7 @@ impl PlayScreen {
             Overlay::Learned => return self.learned(context, page),
             Overlay::Lost => self.ask_about_the_lost(page, context.now, &view),
             Overlay::Settings => {
-                if !self.settings.page(context, page) {
+                if !self.settings.page(&mut context.settings, page) {
                     self.overlay = Overlay::Menu(false);
                 }
             }

@@ -6,11 +6,12 @@ use std::time::SystemTime;
 
 use super::form::part;
 use super::{Attract, Next, clock};
+use crate::cli::local_time::local_time;
 use crate::cli::paths;
 use crate::cli::replay::list::replays_in;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::replay::{self, EXTENSION, ReplayInfo};
+use mini_rts_arena::replay::{self, ReplayInfo};
 
 /// Most replays that are listed; `arena replay list` has them all.
 const LISTED_MAX: usize = 200;
@@ -18,7 +19,7 @@ const ROW: f32 = 42.0;
 const STEP: f32 = ROW + 5.0;
 /// Where the facts of a replay stand in its row, as shares of the width.
 const COLUMNS: [(&str, f32); 5] =
-    [("players", 0.02), ("recorded (UTC)", 0.42), ("map", 0.60), ("length", 0.71), ("result", 0.79)];
+    [("players", 0.02), ("recorded", 0.42), ("map", 0.60), ("length", 0.71), ("result", 0.79)];
 
 pub(crate) struct ReplaysScreen {
     pub(super) attract: Attract,
@@ -126,13 +127,13 @@ fn rows_in(list: Rect) -> usize {
     (((list.height() - 24.0 + 5.0) / STEP) as usize).max(1)
 }
 
-/// The whole replays of the data folder, those that were written last first.
-fn newest_replays() -> anyhow::Result<Vec<PathBuf>> {
+/// The replays of the data folder, those that were written last first. A recording that its process did not finish plays
+/// as far as it goes.
+pub(super) fn newest_replays() -> anyhow::Result<Vec<PathBuf>> {
     let files = replays_in(&paths::data_folder("replays")?)?;
-    let whole = files.into_iter().filter(|file| file.extension().is_some_and(|ending| ending == EXTENSION));
     let written = |file: &PathBuf| std::fs::metadata(file).and_then(|data| data.modified());
     let mut dated: Vec<(SystemTime, PathBuf)> =
-        whole.map(|file| (written(&file).unwrap_or(SystemTime::UNIX_EPOCH), file)).collect();
+        files.into_iter().map(|file| (written(&file).unwrap_or(SystemTime::UNIX_EPOCH), file)).collect();
     dated.sort_by(|(a, first), (b, second)| b.cmp(a).then_with(|| first.cmp(second)));
     dated.truncate(LISTED_MAX);
     Ok(dated.into_iter().map(|(_, file)| file).collect())
@@ -148,12 +149,10 @@ fn describe(file: &Path) -> [String; 5] {
     };
     let Some(header) = &info.header else { return unreadable(info.reason) };
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
-    let started = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(header.started_unix_s);
-    let started = humantime::format_rfc3339_seconds(started).to_string().replace('T', " ");
     let seconds = f64::from(info.ticks) / f64::from(header.tick_rate.hz());
     [
         names.join(" against "),
-        started.chars().take("2026-01-01 12:00".len()).collect(),
+        local_time(header.started_unix_s),
         header.map_name.clone(),
         clock(seconds),
         result_of(&info),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::form::part;
 use super::play::{Party, match_clock, means};
+use super::prompt::is_new;
 use super::result_graph;
 use super::{LaunchRequest, Next};
 use crate::cli::args::Hero;
@@ -18,7 +19,6 @@ use crate::gui::page::{self, Page, Weight};
 use crate::gui::sound::Kind;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
-use macroquad::miniquad::KeyCode;
 use mini_rts_arena::game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use mini_rts_arena::net::LinkStatus;
 use mini_rts_arena::net::message::Choice;
@@ -61,6 +61,8 @@ pub(crate) struct ResultScreen {
     party: Option<Party>,
     /// Who wants a rematch.
     wanted: Vec<PlayerId>,
+    /// Since when it is shown, seconds of the window.
+    since: Option<f64>,
 }
 
 impl Over {
@@ -75,6 +77,10 @@ impl Over {
         if let Some(seat) = summary.roster.get(summary.player.index()) {
             // The one chosen in the lobby.
             request.set_hero(seat.hero.into());
+        }
+        if let LaunchRequest::Join(arguments, _) = &mut request {
+            // It took a seat of this match back, not of the next one.
+            arguments.token = None;
         }
         keep_report(&summary);
         if let Some(wins) = summary.winner.and_then(|team| game.wins.get_mut(usize::from(team))) {
@@ -165,10 +171,10 @@ impl Over {
         };
         let (winner, loser) = (names(true), names(false));
         match summary.outcome {
-            MatchOutcome::Rules(Outcome::Core) => format!("{winner} destroyed the core of {loser}"),
+            MatchOutcome::Rules(Outcome::Core) => format!("{winner} destroyed {} core", possessive(&loser)),
             MatchOutcome::Rules(Outcome::Score) => format!("{winner} reached the score to win"),
             MatchOutcome::Rules(Outcome::SuddenDeath) => {
-                format!("In sudden death the core of {winner} stood longest")
+                format!("In sudden death {} core stood longest", possessive(&winner))
             }
             MatchOutcome::Rules(Outcome::Surrender) => format!("{loser} gave up"),
             MatchOutcome::Rules(Outcome::Draw) => {
@@ -214,6 +220,11 @@ fn keep_report(summary: &Summary) {
     }
 }
 
+/// "Ben's", "James'".
+fn possessive(name: &str) -> String {
+    if name.ends_with('s') { format!("{name}'") } else { format!("{name}'s") }
+}
+
 fn desync_text(summary: &Summary) -> String {
     if let Some(proof) = summary.desync.as_ref().and_then(|report| report.equivocation.as_ref()) {
         let name = summary.roster.get(proof.seat.index()).map_or("A player", |seat| seat.name.as_str());
@@ -226,7 +237,7 @@ fn desync_text(summary: &Summary) -> String {
 
 impl ResultScreen {
     pub(super) const fn new(over: Over, party: Option<Party>) -> Self {
-        Self { over, shows_details: false, party, wanted: Vec::new() }
+        Self { over, shows_details: false, party, wanted: Vec::new(), since: None }
     }
 
     /// Takes in what the others want and say.
@@ -252,7 +263,6 @@ impl ResultScreen {
                 &Input::Down(key, _) if means(key, Action::Talk) && !party.talk.is_open() && !has_focus => {
                     party.talk.open()
                 }
-                Input::Down(KeyCode::Escape, _) => party.talk.close(),
                 _ => {}
             }
         }
@@ -280,8 +290,12 @@ impl ResultScreen {
         page.plate("result", plate);
         let inside = plate.shrink(MARGIN);
         let upper = Rect::from_min_max(inside.min, inside.max - vec2(0.0, talk));
+        let is_new = is_new(*self.since.get_or_insert(context.now), context.now);
         page.within("result", |page| {
-            let next = self.rows(page, upper);
+            // It comes by itself, over a match in which something was being pressed.
+            page.is_inert = is_new;
+            let next = self.rows(page, upper).or_else(|| self.escape(page, is_new));
+            page.is_inert = false;
             let lower = Rect::from_min_max(pos2(inside.left(), upper.bottom() + GAP), inside.max);
             if let Some(party) = &mut self.party {
                 match party.talk.on_plate(page, lower) {
@@ -292,6 +306,19 @@ impl ResultScreen {
             }
             next
         })
+    }
+
+    /// Esc closes the line that is typed, and leads to the menu otherwise.
+    fn escape(&mut self, page: &Page<'_>, is_new: bool) -> Option<Next> {
+        if !page.escapes() {
+            return None;
+        }
+        match &mut self.party {
+            Some(party) if party.talk.is_open() => party.talk.close(),
+            _ if !is_new => return Some(Next::Start),
+            _ => {}
+        }
+        None
     }
 
     /// The room that it needs, points.
@@ -395,10 +422,13 @@ impl ResultScreen {
 
     /// Who wants a rematch, in a line; empty while nobody does.
     fn votes(&self) -> String {
-        let names: Vec<&str> = self.wanted.iter().map(|&player| self.over.name(player)).collect();
+        let me = self.over.summary.player;
+        let others = self.wanted.iter().filter(|&&player| player != me);
+        let own = self.wanted.contains(&me).then_some("You");
+        let names: Vec<&str> = own.into_iter().chain(others.map(|&player| self.over.name(player))).collect();
         match (&self.party, &names[..]) {
             (None, _) | (_, []) => String::new(),
-            (_, [name]) => format!("{name} wants a rematch"),
+            (_, [name]) if *name != "You" => format!("{name} wants a rematch"),
             (_, names) => format!("{} want a rematch", names.join(" and ")),
         }
     }

@@ -5,7 +5,6 @@ use macroquad::miniquad::KeyCode;
 
 use super::form::{heading, part, you_are};
 use crate::gui::bindings::{Action, Preset, key_name};
-use crate::gui::context::AppContext;
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::settings::{Settings, TEXT_PERCENTS};
@@ -62,7 +61,7 @@ impl SettingsPanel {
     }
 
     /// Lays it out; false once it is closed.
-    pub(super) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> bool {
+    pub(super) fn page(&mut self, settings: &mut Settings, page: &mut Page<'_>) -> bool {
         let plate = page.centred(SIZE[0], SIZE[1]);
         page.plate("settings", plate);
         let inside = plate.shrink(18.0);
@@ -77,11 +76,11 @@ impl SettingsPanel {
                 pos2(inside.right(), bottom.top() - 10.0),
             );
             match self.tab {
-                Tab::General => general(context, page, middle),
-                Tab::Keys => self.keys(&mut context.settings, page, middle),
+                Tab::General => general(settings, page, middle),
+                Tab::Keys => self.keys(settings, page, middle),
             }
             if page.button("reset", part(bottom, 0, 4), "Reset", Weight::Normal) {
-                context.settings.reset();
+                settings.reset();
             }
             if page.button("close", part(bottom, 3, 4), "Close", Weight::Primary) {
                 self.is_closed = true;
@@ -99,13 +98,21 @@ impl SettingsPanel {
         if page.choice("preset", part(top, 0, 3), &presets, &mut preset) {
             settings.keys.reset(preset);
         }
-        let text = match preset {
-            Preset::Standard => "Keys walk the hero; a right click sends the selected minions.",
-            Preset::Moba => "A right click moves the hero, and the selected minions with him.",
+        let conflicts = Action::all().find_map(|action| Some((action, settings.keys.conflict(action)?)));
+        let (colour, text) = match (conflicts, preset) {
+            (Some((action, other)), _) => {
+                (theme::RED, format!("{} and {} have the same key.", action.label(), other.label()))
+            }
+            (None, Preset::Standard) => {
+                (theme::QUIET, "Keys walk the hero; a right click sends the selected minions.".into())
+            }
+            (None, Preset::Moba) => {
+                (theme::QUIET, "A right click moves the hero, and the selected minions with him.".into())
+            }
         };
         let at = pos2(part(top, 1, 3).left(), top.center().y);
         let width = top.right() - at.x;
-        page.text("preset says", at, Align2::LEFT_CENTER, (theme::SMALL, theme::QUIET), text, width);
+        page.text("preset says", at, Align2::LEFT_CENTER, (theme::SMALL, colour), &text, width);
         let below = Rect::from_min_max(area.min + vec2(0.0, ROW + 8.0), area.max);
         for (place, action) in Action::all().enumerate() {
             let column = part(below, place / KEYS_DOWN, 3);
@@ -118,21 +125,18 @@ impl SettingsPanel {
         const CAP: f32 = 88.0;
         let label = action.label();
         let name = format!("key {}", label.to_lowercase());
-        let conflict = settings.keys.conflict(action);
-        let (text, colour) = match conflict {
-            Some(other) => (format!("{label}: also {}", other.label()), theme::RED),
-            None => (label, theme::TEXT),
-        };
+        let has_conflict = settings.keys.conflict(action).is_some();
+        let colour = if has_conflict { theme::RED } else { theme::TEXT };
         let at = row.left_center();
         let width = row.width() - CAP - 8.0;
-        page.text(&format!("{name} label"), at, Align2::LEFT_CENTER, (theme::SMALL, colour), &text, width);
+        page.text(&format!("{name} label"), at, Align2::LEFT_CENTER, (theme::SMALL, colour), &label, width);
         let cap = Rect::from_min_max(pos2(row.right() - CAP, row.top()), row.max);
         let is_waiting = self.captures == Some(action);
         let shown = if is_waiting { "press a key" } else { key_name(action) };
         let weight = if is_waiting { Weight::Chosen } else { Weight::Normal };
         let is_pressed = page.pressable(&name, cap, weight, action.is_rebindable());
         page.within(&name, |page| {
-            let style = (theme::SMALL, if conflict.is_some() { theme::RED } else { theme::GOLD });
+            let style = (theme::SMALL, if has_conflict { theme::RED } else { theme::GOLD });
             page.text(&format!("{name} cap"), cap.center(), Align2::CENTER_CENTER, style, shown, CAP - 6.0);
         });
         if is_pressed && !self.has_bound {
@@ -142,12 +146,11 @@ impl SettingsPanel {
 }
 
 /// Who one is and how loud it is at the left, what the window does at the right.
-fn general(context: &mut AppContext, page: &mut Page<'_>, area: Rect) {
+fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
     let (left, right) = (part(area, 0, 2), part(area, 1, 2));
     let right = Rect::from_min_max(right.min + vec2(14.0, 0.0), right.max);
     heading(page, "you", left, "Your name and your hero, from the next match on");
-    you_are(context, page, below(left, 0.0));
-    let settings = &mut context.settings;
+    you_are(settings, page, below(left, 0.0));
     heading(page, "volume", lower(left, STEP + 4.0), "Volume");
     let volumes = &mut settings.volumes;
     let sliders = [
@@ -184,4 +187,44 @@ fn lower(area: Rect, by: f32) -> Rect {
 /// The row under a heading that lies `by` points below the top of an area.
 fn below(area: Rect, by: f32) -> Rect {
     Rect::from_min_size(area.min + vec2(0.0, by + 22.0), vec2(area.width(), ROW))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gui::bindings::{key_label, put_in_force};
+    use crate::gui::test_page::PageTest;
+    use crate::gui::window::SIZE_LEAST;
+
+    /// The room of the window of 1280 x 720 at each size of text, and of the smallest one, in points.
+    fn rooms() -> Vec<[f32; 2]> {
+        let sizes = TEXT_PERCENTS.map(|percent| percent as f32 / 100.0).map(|by| [1280.0 / by, 720.0 / by]);
+        sizes.into_iter().chain([SIZE_LEAST.map(|side| f32::from(side) / 0.9375)]).collect()
+    }
+
+    #[test]
+    fn no_text_of_the_settings_is_cut_whatever_keys_are_in_conflict() {
+        let mut settings = Settings::default();
+        settings.you.name = "W".repeat(16);
+        let longest = Action::all().max_by_key(|action| action.label().len()).expect("an action");
+        for room in rooms() {
+            let mut test = PageTest::new(room);
+            for preset in [Preset::Standard, Preset::Moba] {
+                for action in Action::all() {
+                    settings.keys.reset(preset);
+                    for bound in [action, longest] {
+                        settings.keys.bind(bound, KeyCode::PageDown);
+                    }
+                    put_in_force(&settings.keys);
+                    let mut panel = SettingsPanel { tab: Tab::Keys, ..SettingsPanel::default() };
+                    test.frame(vec![], |page| panel.page(&mut settings, page));
+                    assert_eq!(test.recorder.problems(), Vec::<String>::new(), "{room:?} {action:?}");
+                }
+            }
+            let mut panel = SettingsPanel::default();
+            test.frame(vec![], |page| panel.page(&mut settings, page));
+            assert_eq!(test.recorder.problems(), Vec::<String>::new(), "{room:?}");
+        }
+        assert!(key_label(KeyCode::PageDown).is_some());
+    }
 }

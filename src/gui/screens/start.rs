@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use super::form::{heading, named, part, you_are};
 use super::settings::SettingsPanel;
-use super::{Attract, Next, describe_replay, menu, newest_replay};
+use super::{Attract, Next, describe_replay, join, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
+use crate::cli::kept_seats::{KeptSeat, abandoned_seats};
 use crate::gui::context::AppContext;
 use crate::gui::input::Input;
 use crate::gui::launch::LaunchRequest;
@@ -21,6 +22,8 @@ const ROW: f32 = 42.0;
 pub(crate) struct StartScreen {
     pub(super) attract: Attract,
     replay: Option<(PathBuf, String)>,
+    /// A seat on a server that a process of this user left behind.
+    seat: Option<KeptSeat>,
     shows_help: bool,
     settings: Option<SettingsPanel>,
 }
@@ -31,7 +34,8 @@ impl StartScreen {
             let about = describe_replay(&file);
             (file, about)
         });
-        Self { attract, replay, shows_help: false, settings: None }
+        let seat = abandoned_seats().into_iter().next();
+        Self { attract, replay, seat, shows_help: false, settings: None }
     }
 
     pub(crate) fn take(&mut self, context: &mut AppContext, inputs: &[Input]) {
@@ -50,7 +54,7 @@ impl StartScreen {
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         if let Some(panel) = &mut self.settings {
-            if !panel.page(context, page) {
+            if !panel.page(&mut context.settings, page) {
                 self.settings = None;
             }
             return None;
@@ -82,12 +86,9 @@ impl StartScreen {
             top += height + gap;
             rect
         };
-        you_are(context, page, row(38.0, 10.0));
+        you_are(&mut context.settings, page, row(38.0, 10.0));
+        next = self.return_or_learn(context, page, row(ROW, 10.0)).or(next);
         let has_learned = context.settings.has_learned || context.settings.has_won;
-        let weight = if has_learned { Weight::Normal } else { Weight::Primary };
-        if page.button("learn", row(ROW, 10.0), "Learn to play: 90 seconds", weight) {
-            next = tutorial(context);
-        }
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
         let levels = row(ROW, 10.0);
         for (place, (bot, text)) in
@@ -97,7 +98,7 @@ impl StartScreen {
         {
             // The recommended opponent: easy until the first win, and none before the tutorial.
             let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
-            let is_recommended = bot == recommended && has_learned;
+            let is_recommended = bot == recommended && has_learned && self.seat.is_none();
             let weight = if is_recommended { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
@@ -129,13 +130,30 @@ impl StartScreen {
         if page.button("settings", part(last, 0, 3), "Settings", Weight::Normal) {
             self.settings = Some(SettingsPanel::default());
         }
-        if page.button("help", part(last, 1, 3), "How to play", Weight::Normal) {
+        if page.button("help", part(last, 1, 3), "Keys and rules", Weight::Normal) {
             self.shows_help = true;
         }
         if page.button("quit", part(last, 2, 3), "Quit", Weight::Normal) {
             next = Some(Next::Quit);
         }
         next
+    }
+}
+
+impl StartScreen {
+    /// The tutorial; beside it the way back to a match in which a process of this user had a seat.
+    fn return_or_learn(&self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
+        let Some(seat) = &self.seat else {
+            let has_learned = context.settings.has_learned || context.settings.has_won;
+            let weight = if has_learned { Weight::Normal } else { Weight::Primary };
+            let is_pressed = page.button("learn", row, "Learn to play: 90 seconds", weight);
+            return is_pressed.then(|| tutorial(context)).flatten();
+        };
+        if page.button("return", part(row, 0, 2), "Return to the match", Weight::Primary) {
+            return named(context, |name| join::returning(seat, name));
+        }
+        let is_pressed = page.button("learn", part(row, 1, 2), "Learn to play", Weight::Normal);
+        is_pressed.then(|| tutorial(context)).flatten()
     }
 }
 

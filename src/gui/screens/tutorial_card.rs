@@ -86,9 +86,9 @@ pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Opt
         let inside = card.shrink(24.0);
         let (at, width) = (inside.left_top(), inside.width());
         let style = (theme::LARGE, theme::GOLD);
-        page.text("learned title", at, Align2::LEFT_TOP, style, "You know everything", width);
+        page.text("learned title", at, Align2::LEFT_TOP, style, "You know the basics", width);
         let text = format!(
-            "Now against somebody who fights back. In the match against Easy your swordsmen are trained by \
+            "Now against somebody who fights back. In the match against Easy swordsmen train by \
              themselves: a right click on a button turns that on and off. {} shows all keys.",
             key_name(Action::Help)
         );
@@ -96,6 +96,7 @@ pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Opt
         page.paragraph("learned text", below, (theme::SMALL, theme::TEXT), &text, width);
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
         let menu = page.button("menu", part(row, 1, 2), "Menu", Weight::Normal);
+        let menu = menu || (page.escapes() && !page.is_inert);
         let play = page.button("play easy", part(row, 0, 2), "Play against Easy", Weight::Primary);
         match (play, menu) {
             (true, _) => practice(context, BotChoice::Easy),

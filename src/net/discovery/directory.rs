@@ -263,7 +263,9 @@ impl Directory {
             }
             _ => {}
         }
-        let room = Room::new(probe.address, beacon, entry.found_by, now.since(probe.sent_at));
+        let before = entry.listing.as_ref().filter(|old| old.room.address == probe.address);
+        let rtt = shown_rtt(before.map(|old| old.room.rtt), now.since(probe.sent_at));
+        let room = Room::new(probe.address, beacon, entry.found_by, rtt);
         count(&mut self.revision, u64::from(entry.listing.as_ref().is_none_or(|old| old.room != room)));
         entry.candidates.clear();
         let due = entry.listing.as_ref().map_or(now.plus(PROBE_INTERVAL), |old| old.due);
@@ -470,6 +472,13 @@ fn push_bounded<T>(queue: &mut VecDeque<T>, value: T, most: usize) {
         queue.pop_front();
     }
     queue.push_back(value);
+}
+
+/// The round-trip time that is shown, after one more was measured. A busy computer only lengthens what it measures: a
+/// shorter time counts in full, a longer one an eighth.
+fn shown_rtt(before: Option<Duration>, measured: Duration) -> Duration {
+    let later = |before: Duration| measured.saturating_sub(before).checked_div(8).unwrap_or_default();
+    before.map_or(measured, |before| measured.min(before.saturating_add(later(before))))
 }
 
 #[cfg(test)]

@@ -393,3 +393,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn late_answers_hardly_lengthen_the_round_trip_time_that_is_shown() {
+    let ms = Duration::from_millis;
+    assert_eq!(shown_rtt(None, ms(9)), ms(9));
+    assert_eq!(shown_rtt(Some(ms(9)), ms(1)), ms(1));
+    assert_eq!(shown_rtt(Some(ms(1)), ms(41)), ms(6));
+    let busy =
+        [40, 1, 38, 45, 1, 39].map(ms).into_iter().fold(None, |shown, rtt| Some(shown_rtt(shown, rtt)));
+    assert!(busy < Some(ms(7)), "{busy:?}");
+}

@@ -32,7 +32,7 @@ pub struct Room {
     pub build: u32,
     /// How it was found.
     pub found_by: Found,
-    /// Round-trip time of the latest query.
+    /// Round-trip time of the queries; late ones count little.
     pub rtt: Duration,
 }
 

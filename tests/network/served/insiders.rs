@@ -137,7 +137,7 @@ fn a_client_that_does_not_come_back_holds_a_rematch_up_for_seconds() {
                 let Some(game) = seat.game.as_mut().filter(|_| seat.ended.is_some()) else { continue };
                 game.want_rematch(now);
                 let has_joined =
-                    seat.told.iter().filter(|event| matches!(event, MatchEvent::Token(_))).count();
+                    seat.told.iter().filter(|event| matches!(event, MatchEvent::Token(..))).count();
                 if n == 2 && game.session().client().is_none() && has_joined == 1 {
                     (seat.game, since) = (None, Some(now));
                 }

@@ -345,7 +345,7 @@ impl Seat {
             }
             let _ = game.poll_timeout();
             while let Some(event) = game.poll_event() {
-                if let MatchEvent::Token(token) = event {
+                if let MatchEvent::Token(token, _) = event {
                     self.token = Some(token);
                 }
                 self.told.push(event);

@@ -45,8 +45,7 @@ impl PlayScreen {
     pub(super) fn ask_about_the_lost(&mut self, page: &mut Page<'_>, now: f64, view: &View) {
         let Some((_, heard_at)) = view.lost else { return };
         let silent_s = self.game.now().since(heard_at).as_secs_f64();
-        let title = lost_title(view);
-        let text = format!("Silent for {silent_s:.0} s. The match is paused and continues where it was.");
+        let (title, text) = words(view, silent_s);
         let mut claim = Answer::new("claim", "Claim the win", LostChoice::Claim);
         claim.bar = is_server(view).then_some("nobody wins against a server");
         let answers = [
@@ -73,24 +72,68 @@ fn is_server(view: &View) -> bool {
     view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
 }
 
-/// Who is lost, in seat order.
-fn lost_title(view: &View) -> String {
+/// Title and text of the card: who is lost, and what the match waits for.
+fn words(view: &View, silent_s: f64) -> (String, String) {
     if is_server(view) {
-        return "The server is lost".into();
+        let text = format!("Silent for {silent_s:.0} s. The match continues once it answers.");
+        return ("The server is lost".into(), text);
     }
     let is_lost = |player: PlayerId| {
         let mut links = view.links.iter().filter(|link| link.player == player);
         view.lost.is_some_and(|(lost, _)| lost == player) || links.any(|link| link.silent_for >= SILENT_WITH)
     };
-    let names: Vec<&str> = view
-        .current
-        .player_ids()
-        .filter(|&player| is_lost(player))
-        .map(|player| name_of(view, player))
-        .collect();
-    match &names[..] {
-        [] => "The other player is lost".into(),
-        [name] => format!("{name} is lost"),
-        [first @ .., last] => format!("{} and {last} are lost", first.join(", ")),
+    let players = view.current.player_ids().filter(|&player| is_lost(player));
+    let names: Vec<&str> = players.map(|player| name_of(view, player)).collect();
+    let (title, who) = match &names[..] {
+        [] => ("The other player is lost".to_owned(), "that player".to_owned()),
+        [name] => (format!("{name} is lost"), (*name).to_owned()),
+        [first @ .., last] => ("All others are lost".to_owned(), format!("{} and {last}", first.join(", "))),
+    };
+    let text = format!(
+        "Silent for {silent_s:.0} s. The match is paused and waits for {who} to come back; who has closed the game \
+         cannot."
+    );
+    (title, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gui::test_view::test_view;
+    use mini_rts_arena::net::{LinkStatus, Time};
+
+    /// The links to these players, with the seconds for which each has been silent.
+    fn view(lost: u8, silent: &[(u8, u64)]) -> View {
+        let mut view = test_view(Some(PlayerId(1)));
+        view.names = ["Anna", "Ben"].map(str::to_owned).into();
+        view.lost = Some((PlayerId(lost), Time(0)));
+        view.links = silent
+            .iter()
+            .map(|&(player, seconds)| LinkStatus {
+                player: PlayerId(player),
+                rtt_us: None,
+                jitter_us: 0,
+                lost_per_mille: 0,
+                silent_for: Duration::from_secs(seconds),
+                words: None,
+            })
+            .collect();
+        view
+    }
+
+    #[test]
+    fn the_card_names_all_who_are_lost() {
+        let (title, text) = words(&view(0, &[(0, 4)]), 4.2);
+        assert_eq!(title, "Anna is lost");
+        assert!(
+            text.starts_with("Silent for 4 s. The match is paused and waits for Anna to come back"),
+            "{text}"
+        );
+        // Ben stands in for a bot in Anna's process.
+        let (title, text) = words(&view(1, &[(0, 5), (1, 5)]), 5.0);
+        assert_eq!(title, "All others are lost");
+        assert!(text.contains("waits for Anna and Ben to come back"), "{text}");
+        let (title, _) = words(&view(1, &[(0, 0), (1, 5)]), 5.0);
+        assert_eq!(title, "Ben is lost");
     }
 }

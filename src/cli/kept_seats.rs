@@ -1,0 +1,294 @@
+//! The seats on servers that this user's processes have, so that a player whose process died takes the seat back.
+//!
+//! Each seat is a file of its own, locked by the process that plays: the system lets go of the lock when that process
+//! ends, however it ends.
+
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::args::{Hero, JoinArguments};
+use super::paths;
+use mini_rts_arena::game::{Finished, MatchError, MatchOutcome};
+use mini_rts_arena::net::{PlayerName, Refusal, Token};
+use mini_rts_arena::sim::PlayerId;
+
+/// Most seats that are kept: as many as people may play at one computer.
+const SEATS_MAX: usize = 4;
+/// The largest file that is read, bytes; what the program writes is a fifth of it.
+const BYTES_MAX: u64 = 4 * 1024;
+/// How long after a seat was last played it is offered. Servers keep a seat for 45 s, or for as long as they were told.
+const STALE_AFTER: Duration = Duration::from_secs(15 * 60);
+/// How often a process that plays says so.
+const REFRESH: Duration = Duration::from_secs(10);
+
+/// What it takes to have the seat back, in the form of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptSeat {
+    /// The server.
+    pub(crate) host: SocketAddr,
+    /// The room, as lists of rooms name it.
+    pub(crate) room: String,
+    token: String,
+    name: Option<PlayerName>,
+    is_archer: bool,
+    code: Option<String>,
+    rules: Option<String>,
+    map: Option<String>,
+}
+
+impl KeptSeat {
+    /// The seat that these arguments have led to.
+    pub(crate) fn new(arguments: &JoinArguments, host: SocketAddr, room: u64, token: Token) -> Self {
+        let game = &arguments.game;
+        Self {
+            host,
+            room: room_text(room),
+            token: token_text(token),
+            name: game.player.name,
+            is_archer: matches!(game.player.hero, Hero::Archer),
+            code: game.network.room.clone(),
+            rules: game.terms.rules.clone(),
+            map: game.terms.map.clone(),
+        }
+    }
+
+    /// Whether it is in this room.
+    pub(crate) fn is_in(&self, room: u64) -> bool {
+        self.room == room_text(room)
+    }
+
+    /// Takes the seat back with these arguments; what was said on the command line stays.
+    pub(crate) fn put_into(&self, arguments: &mut JoinArguments) {
+        arguments.token = super::args::token(&self.token).ok();
+        let game = &mut arguments.game;
+        game.player.name = game.player.name.or(self.name);
+        game.player.hero = if self.is_archer { Hero::Archer } else { Hero::Swordsman };
+        game.player.is_ready = true;
+        game.network.room = game.network.room.take().or_else(|| self.code.clone());
+        game.terms.rules = game.terms.rules.take().or_else(|| self.rules.clone());
+        game.terms.map = game.terms.map.take().or_else(|| self.map.clone());
+    }
+}
+
+fn room_text(room: u64) -> String {
+    format!("{room:016x}")
+}
+
+/// The digits of a token.
+pub(crate) fn token_text(token: Token) -> String {
+    token.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The seats that nobody plays any more and that may still be kept, the last played first.
+pub(crate) fn abandoned_seats() -> Vec<KeptSeat> {
+    paths::data_folder("seats").map(|folder| abandoned_in(&folder)).unwrap_or_default()
+}
+
+fn abandoned_in(folder: &Path) -> Vec<KeptSeat> {
+    let mut found: Vec<(SystemTime, KeptSeat)> = files(folder)
+        .filter_map(|path| {
+            let file = open(&path, false).ok()?;
+            if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+                return None;
+            }
+            let played_at = file.metadata().and_then(|data| data.modified()).ok()?;
+            let is_stale = played_at.elapsed().is_ok_and(|since| since > STALE_AFTER);
+            match read(&file) {
+                Some(seat) if !is_stale => Some((played_at, seat)),
+                _ => {
+                    let _ = std::fs::remove_file(&path);
+                    None
+                }
+            }
+        })
+        .collect();
+    found.sort_by_key(|(played_at, _)| core::cmp::Reverse(*played_at));
+    found.into_iter().map(|(_, seat)| seat).collect()
+}
+
+/// The files of seats; their names are numbers below [`SEATS_MAX`].
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    (0..SEATS_MAX).map(|number| folder.join(format!("seat-{number}.toml")))
+}
+
+/// Only this user may read a token.
+fn open(path: &Path, creates: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(creates);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn read(file: &File) -> Option<KeptSeat> {
+    let mut text = String::new();
+    file.take(BYTES_MAX).read_to_string(&mut text).ok()?;
+    let seat: KeptSeat = toml::from_str(&text).ok()?;
+    super::args::token(&seat.token).is_ok().then_some(seat)
+}
+
+/// The file of the seat that this process plays.
+#[derive(Default)]
+pub(crate) struct SeatKeeper {
+    kept: Option<(PathBuf, File)>,
+    refreshed: Option<Instant>,
+}
+
+impl SeatKeeper {
+    /// Keeps a seat from now on, in place of the one kept before.
+    ///
+    /// # Errors
+    /// If there can be no such file; the match does not depend on it.
+    pub(crate) fn keep(&mut self, seat: &KeptSeat) -> anyhow::Result<()> {
+        self.keep_in(&paths::data_folder("seats")?, seat)
+    }
+
+    fn keep_in(&mut self, folder: &Path, seat: &KeptSeat) -> anyhow::Result<()> {
+        if self.kept.is_none() {
+            self.kept = free_file(folder, seat);
+        }
+        let Some((_, file)) = &mut self.kept else { anyhow::bail!("no file for it in {}", folder.display()) };
+        let text = toml::to_string(seat)?;
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(text.as_bytes())?;
+        Ok(())
+    }
+
+    /// Says from time to time that the seat is being played.
+    pub(crate) fn refresh(&mut self) {
+        let Some((_, file)) = &self.kept else { return };
+        if self.refreshed.is_none_or(|at| at.elapsed() >= REFRESH) {
+            self.refreshed = Some(Instant::now());
+            let _ = file.set_modified(SystemTime::now());
+        }
+    }
+
+    /// Forgets the seat if a match has ended so that there is nothing to come back to.
+    pub(crate) fn end(&mut self, finished: &Finished) {
+        let stays = matches!(
+            finished.result,
+            Ok(ref summary) if summary.outcome == MatchOutcome::PeerLost(PlayerId::NONE)
+        ) || matches!(finished.result, Err(MatchError::Internal(_) | MatchError::NoAnswer));
+        if !stays {
+            self.forget();
+        }
+    }
+
+    /// Forgets the seat.
+    pub(crate) fn forget(&mut self) {
+        if let Some((path, file)) = self.kept.take() {
+            drop(file);
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A file that no process has locked: that of the same seat, an unused one, or that of the seat played longest ago.
+fn free_file(folder: &Path, seat: &KeptSeat) -> Option<(PathBuf, File)> {
+    let mut free: Vec<((bool, SystemTime), PathBuf, File)> = files(folder)
+        .filter_map(|path| {
+            let file = open(&path, true).ok()?;
+            if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+                return None;
+            }
+            let there = read(&file);
+            let is_same = there.as_ref().is_some_and(|there| there.token == seat.token);
+            let played = file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+            let played = if there.is_none() { SystemTime::UNIX_EPOCH } else { played };
+            Some(((!is_same, played), path, file))
+        })
+        .collect();
+    free.sort_by_key(|(order, ..)| *order);
+    let mut free = free.into_iter();
+    let (_, path, file) = free.next()?;
+    // Those that were only tried are not left behind.
+    for (_, path, file) in free {
+        if file.metadata().is_ok_and(|data| data.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    Some((path, file))
+}
+
+/// Whether a refusal says that the seat is gone.
+pub(crate) const fn is_gone(error: &MatchError) -> bool {
+    matches!(error, MatchError::Refused(Refusal::Token | Refusal::Running))
+}
+
+/// Forgets an abandoned seat that its server does not keep any more.
+pub(crate) fn forget(token: Token) {
+    let Ok(folder) = paths::data_folder("seats") else { return };
+    for path in files(&folder) {
+        let is_it = open(&path, false).ok().and_then(|file| read(&file));
+        if is_it.is_some_and(|seat| seat.token == token_text(token)) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::args::usual;
+
+    fn seat(number: u8) -> KeptSeat {
+        let mut arguments: JoinArguments = usual();
+        arguments.game.network.room = Some("oak".into());
+        let host = "192.168.1.20:4124".parse().expect("an address");
+        KeptSeat::new(&arguments, host, 7, Token([number; 16]))
+    }
+
+    #[test]
+    fn a_seat_is_offered_once_its_process_has_gone_and_until_it_is_stale() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut keeper = SeatKeeper::default();
+        keeper.keep_in(folder.path(), &seat(1)).expect("kept");
+        assert_eq!(abandoned_in(folder.path()), [], "it is being played");
+        // As when the process dies: nothing is tidied up.
+        drop(keeper);
+        assert_eq!(abandoned_in(folder.path()), [seat(1)]);
+        let path = files(folder.path()).next().expect("the first");
+        #[cfg(unix)]
+        {
+            let mode =
+                std::os::unix::fs::PermissionsExt::mode(&path.metadata().expect("there").permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let mut arguments: JoinArguments = usual();
+        seat(1).put_into(&mut arguments);
+        assert_eq!(
+            (arguments.token, arguments.game.network.room),
+            (Some(Token([1; 16])), Some("oak".into()))
+        );
+        assert!(seat(1).is_in(7) && !seat(1).is_in(8));
+        let long_ago = SystemTime::now() - STALE_AFTER - Duration::from_secs(1);
+        open(&path, false).expect("there").set_modified(long_ago).expect("set");
+        assert_eq!(abandoned_in(folder.path()), []);
+        assert!(!path.exists(), "a stale one is removed");
+    }
+
+    #[test]
+    fn seats_are_bounded_and_a_seat_that_was_taken_back_has_one_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut keepers: Vec<SeatKeeper> = (0..SEATS_MAX).map(|_| SeatKeeper::default()).collect();
+        for (number, keeper) in (1..).zip(&mut keepers) {
+            keeper.keep_in(folder.path(), &seat(number)).expect("kept");
+        }
+        assert!(SeatKeeper::default().keep_in(folder.path(), &seat(9)).is_err(), "all are being played");
+        keepers.truncate(2);
+        keepers[0].forget();
+        let mut again = SeatKeeper::default();
+        again.keep_in(folder.path(), &seat(4)).expect("kept");
+        assert_eq!(abandoned_in(folder.path()), [seat(3)]);
+        drop(again);
+        std::fs::write(files(folder.path()).next().expect("a name"), [0xff; 64]).expect("written");
+        let mut left: Vec<KeptSeat> = abandoned_in(folder.path());
+        left.sort_by(|a, b| a.token.cmp(&b.token));
+        assert_eq!(left, [seat(3), seat(4)], "what cannot be understood is no seat");
+    }
+}
