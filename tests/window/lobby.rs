@@ -26,7 +26,8 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
     host.click("teams 2 against 2");
     host.picture("host");
     host.click("open");
-    host.wait_screen("lobby");
+    let shown = host.wait_screen("lobby");
+    assert_eq!(shown["match"]["lobby"]["teams"], serde_json::json!([0, 1, 0, 1]), "of free seats, too");
     host.click("bot 1 easy");
     host.wait_for("a bot in seat 1", |shown| seats(shown)[1] == ("Easy bot 1".into(), true));
     host.click("bot 3 hard");
