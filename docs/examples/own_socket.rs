@@ -108,6 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         countdown,
         beacon: None,
         shared_address: false,
+        ready_within: None,
     };
     let (name, input_delay, timeout) = (PlayerName::new("ann")?, InputDelay::Auto, Duration::from_secs(3));
     let (wait, on_loss, stays) = (Some(Duration::from_secs(10)), OnLoss::End, false);

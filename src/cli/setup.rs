@@ -20,7 +20,7 @@ use mini_rts_arena::game::{
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Token,
+    PlayerName, READY_WITHIN_USUAL, RoomCode, ServerConfig, ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
@@ -144,10 +144,16 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         countdown: countdown(game.output.headless),
         beacon: Some(beacon.clone()),
         shared_address: arguments.shared_address,
+        ready_within: ready_within(arguments.ready_within, game.output.headless),
     };
     let options = options(game, Some(rules), Some(map), Some(seed))?;
     let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
+}
+
+/// How long a guest may keep a full room waiting. A player with a window removes whom he likes.
+fn ready_within(given: Option<Duration>, is_headless: bool) -> Option<Duration> {
+    given.or_else(|| is_headless.then_some(READY_WITHIN_USUAL))
 }
 
 /// From the last guest's arrival to tick 0.
@@ -187,6 +193,7 @@ pub(crate) fn serve(
         countdown: countdown(arguments.headless),
         beacon: Some(beacon.clone()),
         shared_address: arguments.shared_address,
+        ready_within: ready_within(arguments.ready_within, arguments.headless),
         timeout: network.timeout,
         rejoin: arguments.rejoin.unwrap_or(Duration::ZERO),
         wait: Some(network.wait(arguments.headless)),

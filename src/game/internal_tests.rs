@@ -84,6 +84,7 @@ fn a_match_that_panics_closes_its_recording_and_notifies_the_others() {
         countdown: COUNTDOWN,
         beacon: None,
         shared_address: false,
+        ready_within: None,
     };
     let session = LockstepSession::host(clock::now(), settings(), host, [1; 32]);
     let record = Some(folder.path().join("broken"));
@@ -110,6 +111,7 @@ fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
         countdown: COUNTDOWN,
         beacon: None,
         shared_address: false,
+        ready_within: None,
         timeout: Duration::from_secs(20),
         rejoin: Duration::ZERO,
         wait: None,

@@ -111,6 +111,9 @@ pub enum MatchError {
     /// The host removed this player from the lobby.
     #[error("the host removed you from the lobby")]
     Removed,
+    /// Another player has the seat, since this one was not ready.
+    #[error("you were not ready in time, and another player has your seat; join again")]
+    Unready,
     /// A bug in this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
@@ -175,5 +178,10 @@ fn describe(refusal: &Refusal) -> String {
             "{most} of its seats, the most for one address, are taken from yours; its host allows more with \
              --shared-address or a room code"
         ),
+        Refusal::Later { seconds } => {
+            format!(
+                "no seat is free yet, and others ask, too; ask again in {seconds} s, or with a longer --wait"
+            )
+        }
     }
 }

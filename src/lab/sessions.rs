@@ -71,6 +71,7 @@ impl Table<'_> {
             countdown: COUNTDOWN,
             beacon: None,
             shared_address: false,
+            ready_within: None,
         };
         LockstepSession::host(now, settings, host, self.entropy(0))
     }
@@ -92,6 +93,7 @@ impl Table<'_> {
             countdown: COUNTDOWN,
             beacon: None,
             shared_address: false,
+            ready_within: None,
             timeout: TIMEOUT,
             rejoin: Duration::ZERO,
             wait: Some(WAIT),

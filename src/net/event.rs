@@ -208,6 +208,8 @@ pub enum End {
     Expelled,
     /// The host removed this player from the lobby.
     Removed,
+    /// This player was not ready for too long in a full room, and somebody else has its seat.
+    Unready,
     /// The wait ran out before all seats were taken, before the host answered, or before it started the
     /// match.
     NoAnswer,

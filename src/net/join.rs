@@ -24,6 +24,7 @@ use super::event::{End, Event, Traffic};
 use super::expected::Expected;
 use super::outbox::{Outbox, Transmit};
 use super::rate_limit::TokenBucket;
+use super::table::admission::ASK_EVERY;
 use super::table::settings::{GuestConfig, Settings};
 use super::time::Time;
 use super::wire::architecture::Architecture;
@@ -107,6 +108,8 @@ struct Entering {
     protection: PacketProtection,
     until: Time,
     confirmed: Option<JoinConfirm>,
+    /// The host's last answer, if it was that a seat may be free later.
+    later: Option<Refusal>,
 }
 
 /// A seat that a host or a server gave.
@@ -287,8 +290,13 @@ impl Join {
         let protection =
             PacketProtection::new(ids, &derived.host.swapped(), self.guest.cipher).with_words(derived.words);
         let until = self.now.plus(ENTER_FOR);
-        self.phase =
-            Phase::Entering(Box::new(Entering { share: *share, protection, until, confirmed: None }));
+        self.phase = Phase::Entering(Box::new(Entering {
+            share: *share,
+            protection,
+            until,
+            confirmed: None,
+            later: None,
+        }));
         self.progress();
         Ok(())
     }
@@ -308,7 +316,13 @@ impl Join {
         let opened = entering.protection.open(bytes, &mut room)?;
         if opened.packet_id == PacketId::EntryRefused as u8 {
             let EntryRefused { reason } = decode(opened.body)?;
-            self.close(End::Refused(reason));
+            if matches!(reason, Refusal::Later { .. }) {
+                // In the line for a seat; the host keeps the keys meanwhile.
+                self.ask_at = self.now.plus(ASK_EVERY);
+                (entering.later, entering.until) = (Some(reason), self.ask_at.plus(ENTER_FOR));
+            } else {
+                self.close(End::Refused(reason));
+            }
             return Ok(());
         }
         let confirm: JoinConfirm = decode(opened.body)?;
@@ -325,7 +339,8 @@ impl Join {
             return;
         }
         if self.guest.give_up_at.is_some_and(|at| self.now >= at) {
-            self.close(End::NoAnswer);
+            let later = if let Phase::Entering(entering) = &self.phase { entering.later } else { None };
+            self.close(later.map_or(End::NoAnswer, End::Refused));
         } else if self.now >= self.ask_at {
             let refused = self.refused.take();
             self.refusals = if refused.is_some() { self.refusals.saturating_add(1) } else { 0 };

@@ -157,6 +157,7 @@ impl Table {
                 countdown,
                 beacon: None,
                 shared_address: false,
+                ready_within: None,
             };
             let session = LockstepSession::host(now, self.settings(), host, Entropy::plaintext([1; 32]));
             return if self.is_real { self.game(session, 0) } else { Node::Lockstep(Box::new(session)) };
@@ -171,6 +172,7 @@ impl Table {
             countdown,
             beacon: None,
             shared_address: false,
+            ready_within: None,
             timeout: Duration::from_secs(3),
             rejoin: Duration::from_secs(10),
             wait: None,

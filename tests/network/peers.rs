@@ -104,6 +104,7 @@ pub(crate) fn host_config(seats: u8, ticks: u32) -> HostConfig {
         countdown: Duration::from_millis(300),
         beacon: None,
         shared_address: false,
+        ready_within: None,
     }
 }
 

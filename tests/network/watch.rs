@@ -194,6 +194,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         countdown: Duration::from_millis(100),
         beacon: None,
         shared_address: false,
+        ready_within: None,
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
     let guest = GuestConfig::new(address);

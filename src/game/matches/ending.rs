@@ -110,6 +110,7 @@ impl Match {
             End::NoAnswer => Err(MatchError::NoAnswer),
             End::Expelled => Err(MatchError::Expelled),
             End::Removed => Err(MatchError::Removed),
+            End::Unready => Err(MatchError::Unready),
         };
         if let Ok(outcome) = outcome {
             self.close_files(now, outcome);

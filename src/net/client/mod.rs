@@ -497,10 +497,10 @@ impl ClientSession {
             // The server's reply about the world that was built here.
             Bye::StartState if matches!(self.phase, Phase::Ready { .. }) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
-            Bye::Removed
+            Bye::Removed | Bye::Unready
                 if matches!(self.phase, Phase::Waiting | Phase::Preparing { .. } | Phase::Ready { .. }) =>
             {
-                self.close(End::Removed);
+                self.close(if bye == Bye::Removed { End::Removed } else { End::Unready });
             }
             Bye::Expelled { rejected } => {
                 self.server.rejected = rejected;

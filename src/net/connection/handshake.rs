@@ -203,9 +203,17 @@ impl Listener {
         Some(self.pending.remove(at).protection)
     }
 
-    /// The entrant gets no seat; it may ask again.
-    pub(in crate::net) fn refuse(&mut self, entrant: &Entrant, reason: Refusal) -> Option<SealedPacket> {
+    /// The entrant gets no seat; it may ask again. While it is in the line its keys are kept.
+    pub(in crate::net) fn refuse(
+        &mut self,
+        now: Time,
+        entrant: &Entrant,
+        reason: Refusal,
+    ) -> Option<SealedPacket> {
         let pending = self.pending.iter_mut().find(|pending| entrant.is(pending))?;
+        if matches!(reason, Refusal::Later { .. }) {
+            pending.until = now.plus(ENTER_WITHIN);
+        }
         Some(pending.protection.seal(PacketId::EntryRefused as u8, &encode(&EntryRefused { reason })))
     }
 

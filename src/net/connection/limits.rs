@@ -15,6 +15,14 @@ const IN_ALL: u64 = 20;
 /// Buckets for addresses.
 const BUCKETS: usize = 256;
 
+/// The address as limits count it: of IPv6 its network of 64 bits, all of whose addresses one computer may have.
+pub(in crate::net) fn network(ip: IpAddr) -> u64 {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => u64::from(ip.to_bits()),
+        IpAddr::V6(ip) => (ip.to_bits() >> 64) as u64,
+    }
+}
+
 /// The limits on key exchanges. An exchange that ends with a datagram that opens does not count.
 #[derive(Clone, Debug)]
 pub(super) struct ExchangeLimits {
@@ -52,13 +60,8 @@ impl ExchangeLimits {
         }
     }
 
-    /// The bucket of an address; of IPv6 of its network of 64 bits, which one computer has for itself.
     fn bucket(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
-        let network = match ip.to_canonical() {
-            IpAddr::V4(ip) => u64::from(ip.to_bits()),
-            IpAddr::V6(ip) => (ip.to_bits() >> 64) as u64,
-        };
-        let hash = XxHash3_64::oneshot_with_seed(self.key, &network.to_le_bytes());
+        let hash = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes());
         self.addresses.get_mut(hash as usize % BUCKETS)
     }
 }

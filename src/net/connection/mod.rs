@@ -7,7 +7,7 @@ mod closing;
 pub(super) mod cpace;
 pub(super) mod handshake;
 pub(super) mod keys;
-mod limits;
+pub(in crate::net) mod limits;
 mod loss;
 pub(super) mod pair_keys;
 pub(super) mod path;

@@ -49,7 +49,7 @@ use crate::net::connection::{Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::net::discovery::Beacon;
 use crate::net::join::{Applicant, Seat};
 use crate::net::outbox::{Outbox, Transmit};
-use crate::net::table::admission::READY_WITHIN;
+use crate::net::table::admission::{Admission, READY_WITHIN};
 use crate::net::table::delay::DelayControl;
 use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::link::Link;
@@ -162,7 +162,9 @@ impl LockstepSession {
         let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let shared_address = host.shared_address || !host.room_code.is_open();
-        let room = Box::new(HostedRoom::new(listener, host.beacon, give_up_at, shared_address));
+        let admission = Admission::new(now, host.ready_within);
+        let room = HostedRoom::new(listener, host.beacon, give_up_at, shared_address, admission);
+        let room = Box::new(room);
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
         let signer = Signer::new(&drawn, cipher);
@@ -543,7 +545,7 @@ impl LockstepSession {
                 self.close(End::PeerLost(player));
             }
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
-                self.vacate(link)
+                self.turn_out(link)
             }
             // Without its host a guest has no match yet; detecting a missing guest is the host's task.
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}

@@ -1,7 +1,7 @@
 //! Seats being taken and taken back; the start.
 
 use arrayvec::ArrayVec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
@@ -12,13 +12,13 @@ use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
-use crate::net::table::admission::READY_WITHIN;
+use crate::net::table::admission::{Grant, Occupancy, READY_WITHIN};
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::time::Time;
 use crate::net::wire::message::{
     Bye, Choice, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, Roster,
-    SeatInfo, Seating, Start, Token,
+    SeatInfo, Seating, Seats, Start, Token,
 };
 use crate::sim::{GameState, PlayerId, StateHash};
 
@@ -53,12 +53,17 @@ impl ServerSession {
             return Err(OutOfPlace);
         }
         let seat = match entrant.entry.token {
-            Some(token) => self.kept_seat(token),
-            None => self.free_seat(from.ip(), &entrant.entry),
+            Some(token) => self.kept_seat(token).map(|player| Grant { player, evicts: false }),
+            None => self.seat_for(from, &entrant.entry),
         };
         match seat {
-            Ok(player) => self.take_seat(from, player, &entrant),
-            Err(reason) => self.room.refuse(from, &entrant, reason, &mut self.out),
+            Ok(Grant { player, evicts }) => {
+                if evicts {
+                    self.dismiss(player.index(), Bye::Unready);
+                }
+                self.take_seat(from, player, &entrant)
+            }
+            Err(reason) => self.room.refuse(self.now, from, &entrant, reason, &mut self.out),
         }
     }
 
@@ -78,17 +83,32 @@ impl ServerSession {
         kept.filter(|_| is_open).ok_or(Refusal::Token)
     }
 
-    fn free_seat(&self, from: IpAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
-        let seats = self.settings.config.seats;
-        let open = seats.saturating_sub(u8::from(self.settings.host.is_some()));
-        let seated = self.clients.iter().flatten().map(|client| client.admission.from.ip());
-        let is_for_host = |seat: u8| seat == 0 && self.settings.host.is_some();
-        let is_free =
-            |seat: u8| self.clients.get(usize::from(seat)).is_some_and(Option::is_none) && !is_for_host(seat);
-        if !matches!(self.phase, Phase::Gathering) || !self.settings.kept.is_empty() {
+    /// Decides about a client that asks for a seat without a token.
+    fn seat_for(&mut self, from: SocketAddr, entry: &JoinEntry) -> Result<Grant, Refusal> {
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
+        if !is_open || !self.settings.kept.is_empty() {
             return Err(Refusal::Running);
         }
-        self.room.free_seat((from, entry), seated, (seats, open), is_free)
+        if !matches!(self.phase, Phase::Gathering) {
+            return Err(self.room.ask_later(self.now, from));
+        }
+        let open = self.settings.config.seats.saturating_sub(u8::from(self.settings.host.is_some()));
+        let occupancy = self.occupancy();
+        let seated = self.clients.iter().flatten().map(|client| client.admission.from.ip());
+        self.room.seat_for(self.now, (from, entry), (seated, open), occupancy)
+    }
+
+    /// The seats as they are. That of the player whose computer runs the server is nobody else's.
+    fn occupancy(&self) -> Occupancy {
+        let host = self.settings.host.map_or(Seats::default(), |_| Seats::one(PlayerId(0)));
+        let unready = self.seats_of(|client| !client.is_ready).difference(host);
+        Occupancy { seats: self.settings.config.seats, taken: self.seats_of(|_| true).union(host), unready }
+    }
+
+    /// While seats are being taken: counts who keeps the room waiting, and tells who is there.
+    pub(super) fn gather(&mut self) {
+        self.room.watch(self.now, self.occupancy());
+        self.tell_lobby();
     }
 
     fn take_seat(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
@@ -115,6 +135,7 @@ impl ServerSession {
         }
         let info = SeatInfo { name: entry.name, hero: entry.hero, team };
         let (rate, bits) = (self.settings.config.tick_rate, self.settings.bits_per_s);
+        self.room.seated(self.now, from, player);
         let client = ClientConnection::new(self.now, (info, entry.is_ready), admission, link, rate, bits);
         self.clients.put(client);
         self.confirm(seat);
@@ -173,8 +194,9 @@ impl ServerSession {
 
     /// A client has chosen. What it chose before it heard that all are ready no longer counts.
     pub(super) fn on_choice(&mut self, seat: usize, choice: Choice) -> Handled {
-        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         if matches!(self.phase, Phase::Gathering) {
+            self.room.watch(self.now, self.occupancy());
+            let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
             (client.seat.hero, client.is_ready) = (choice.hero, choice.is_ready);
             self.seat_all_if_ready();
         }
@@ -183,6 +205,14 @@ impl ServerSession {
 
     fn count_players(&mut self) {
         self.room.announce(self.clients.iter().flatten().count() as u8);
+    }
+
+    /// A client loses its seat before tick 0 is agreed, through its own fault: it waits while others ask for one.
+    pub(super) fn turn_out(&mut self, seat: usize) {
+        if let Some(client) = self.clients.at(seat) {
+            self.room.penalise(self.now, client.admission.from);
+        }
+        self.vacate(seat);
     }
 
     /// A client that leaves before tick 0 is agreed frees its seat. In a rematch nobody else may take it, so

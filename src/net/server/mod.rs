@@ -35,7 +35,7 @@ use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event, LinkStatus, Traffic};
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
-use crate::net::table::admission::READY_WITHIN;
+use crate::net::table::admission::{Admission, READY_WITHIN};
 use crate::net::table::clock::TickClock;
 use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::wakeup::Wakeup;
@@ -145,7 +145,8 @@ impl ServerSession {
         let listener = Listener::new(now, config, settings.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let shared_address = settings.shared_address || !settings.room_code.is_open();
-        let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at, shared_address);
+        let admission = Admission::new(now, settings.ready_within);
+        let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at, shared_address, admission);
         Self {
             now,
             wakeup: Wakeup::default(),
@@ -312,7 +313,7 @@ impl ServerSession {
                     self.end_vote();
                 }
             }
-            Phase::Gathering => self.tell_lobby(),
+            Phase::Gathering => self.gather(),
             Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
             Phase::Running => {

@@ -133,7 +133,7 @@ impl ServerSession {
     /// A silent client's seat is no longer kept.
     pub(super) fn lose(&mut self, seat: usize) {
         match self.phase {
-            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.turn_out(seat),
             Phase::Over => self.end_vote(),
             _ => self.depart(seat, Standing::Lost),
         }
@@ -149,7 +149,7 @@ impl ServerSession {
     pub(super) fn dismiss(&mut self, seat: usize, last_word: Bye) {
         self.send(seat, PacketId::Bye, &last_word);
         match self.phase {
-            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.turn_out(seat),
             Phase::Over => self.end_vote(),
             _ => self.depart(seat, Standing::Left),
         }

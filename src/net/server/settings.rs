@@ -34,6 +34,9 @@ pub struct ServerConfig {
     /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
     /// code has the same effect.
     pub shared_address: bool,
+    /// Time for which a guest may keep a full room waiting before it loses its seat to whoever asks; `None` leaves it to
+    /// the host's player. See [`READY_WITHIN_USUAL`](crate::net::READY_WITHIN_USUAL).
+    pub ready_within: Option<Duration>,
     /// Silence after which a client is away.
     pub timeout: Duration,
     /// How long the seat of a client that is away is kept.

@@ -2,9 +2,10 @@
 
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 
-use super::admission::{may_sit, seats_per_address};
+use super::admission::{Admission, Grant, Occupancy, Party, is_local, may_sit, seats_per_address};
 use super::lobby::LobbyNews;
 use crate::net::connection::Closing;
 use crate::net::connection::handshake::{Entrant, Listener};
@@ -33,6 +34,7 @@ pub(in crate::net) struct HostedRoom {
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     /// Whether guests at one address are taken for different people.
     shared_address: bool,
+    admission: Admission,
 }
 
 impl HostedRoom {
@@ -41,10 +43,21 @@ impl HostedRoom {
         beacon: Option<Beacon>,
         give_up_at: Option<Time>,
         shared_address: bool,
+        admission: Admission,
     ) -> Self {
         let (closing, news) = (Closing::default(), LobbyNews::default());
         let own_addresses = ArrayVec::new();
-        Self { listener, closing, news, beacon, round: 0, give_up_at, own_addresses, shared_address }
+        Self {
+            listener,
+            closing,
+            news,
+            beacon,
+            round: 0,
+            give_up_at,
+            own_addresses,
+            shared_address,
+            admission,
+        }
     }
 
     /// Sets this computer's own addresses other than loopback, of which the first few are used: players at these may
@@ -96,34 +109,67 @@ impl HostedRoom {
     /// The guest gets no seat, and learns why; it may ask again.
     pub(in crate::net) fn refuse(
         &mut self,
+        now: Time,
         from: SocketAddr,
         entrant: &Entrant,
         reason: Refusal,
         out: &mut Outbox,
     ) -> Handled {
-        let refusal = self.listener.refuse(entrant, reason).ok_or(OutOfPlace)?;
+        let refusal = self.listener.refuse(now, entrant, reason).ok_or(OutOfPlace)?;
         out.transmit(from, refusal);
         Ok(())
     }
 
-    /// The seat for a guest: the one it asks for, or the lowest of `seats` that is free. Of all seats, `open` may be
-    /// taken by guests, who sit at the addresses `seated` so far.
-    pub(in crate::net) fn free_seat(
-        &self,
-        (from, entry): (IpAddr, &JoinEntry),
-        seated: impl Iterator<Item = IpAddr>,
-        (seats, open): (u8, u8),
-        is_free: impl Fn(u8) -> bool,
-    ) -> Result<PlayerId, Refusal> {
-        if !self.shared_address && !may_sit(from, &self.own_addresses, seated, open) {
+    /// Decides about a guest that asks for a seat in the lobby. Of all seats, `open` may be taken by guests, who sit at
+    /// the addresses `seated` so far.
+    pub(in crate::net) fn seat_for(
+        &mut self,
+        now: Time,
+        (from, entry): (SocketAddr, &JoinEntry),
+        (seated, open): (impl Iterator<Item = IpAddr>, u8),
+        occupancy: Occupancy,
+    ) -> Result<Grant, Refusal> {
+        if !self.shared_address && !may_sit(from.ip(), &self.own_addresses, seated, open) {
             return Err(Refusal::Address { most: seats_per_address(open) });
         }
-        let is_free = |&seat: &u8| seat < seats && is_free(seat);
-        match entry.seat {
-            Some(seat) => Some(seat).filter(is_free).ok_or(Refusal::Seat { seat, seats }),
-            None => (0..seats).find(is_free).ok_or(Refusal::Full { seats }),
-        }
-        .map(PlayerId)
+        let party = self.party(from);
+        self.admission.decide(now, party, entry.seat, occupancy)
+    }
+
+    /// The answer to a guest that asks while all seats are taken and the match has not begun.
+    pub(in crate::net) fn ask_later(&mut self, now: Time, from: SocketAddr) -> Refusal {
+        let party = self.party(from);
+        self.admission.ask_later(now, party)
+    }
+
+    /// Notes that the guest at this address has this seat.
+    pub(in crate::net) fn seated(&mut self, now: Time, from: SocketAddr, player: PlayerId) {
+        let party = self.party(from);
+        self.admission.seated(now, party, player);
+    }
+
+    /// Notes that the guest that joined from this address has lost its seat through its own fault: it waits while
+    /// others ask.
+    pub(in crate::net) fn penalise(&mut self, now: Time, from: SocketAddr) {
+        let party = self.party(from);
+        self.admission.penalise(now, party);
+    }
+
+    /// Counts the time for which guests who are not ready keep the room waiting. While somebody else asks for a seat,
+    /// it does not count against the wait for guests.
+    pub(in crate::net) fn watch(&mut self, now: Time, occupancy: Occupancy) {
+        let wasted = self.admission.watch(now, occupancy);
+        self.extend(wasted);
+    }
+
+    /// Waits for guests for this much longer.
+    pub(in crate::net) fn extend(&mut self, wasted: Duration) {
+        self.give_up_at = self.give_up_at.map(|at| at.plus(wasted));
+    }
+
+    /// The guest at this address, as far as it can be told from others there.
+    fn party(&self, from: SocketAddr) -> Party {
+        Party::new(from, self.shared_address || is_local(from.ip(), &self.own_addresses))
     }
 
     /// Announces how many seats are taken.

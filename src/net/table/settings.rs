@@ -59,6 +59,9 @@ pub struct HostConfig {
     /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
     /// code has the same effect.
     pub shared_address: bool,
+    /// Time for which a guest may keep a full room waiting before it loses its seat to whoever asks; `None` leaves it to
+    /// the host's player. See [`READY_WITHIN_USUAL`](crate::net::READY_WITHIN_USUAL).
+    pub ready_within: Option<Duration>,
 }
 
 /// What a guest asks for. The host decides whatever is `None`.

@@ -245,6 +245,8 @@ pub enum Bye {
     },
     /// The host has removed the receiver from the lobby.
     Removed,
+    /// The receiver was not ready for too long in a full room, and somebody else has asked for its seat.
+    Unready,
 }
 
 /// The pause ends.

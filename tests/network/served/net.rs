@@ -111,6 +111,7 @@ pub(crate) fn server_config(
         countdown: Duration::from_millis(300),
         beacon: None,
         shared_address: false,
+        ready_within: None,
         timeout: Duration::from_secs(3),
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),

@@ -163,10 +163,10 @@ impl LockstepSession {
             (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
                 self.close(End::PeerLost(PlayerId(0)));
             }
-            (Bye::Removed, Phase::Gathering | Phase::Preparing | Phase::Seating { .. })
+            (Bye::Removed | Bye::Unready, Phase::Gathering | Phase::Preparing | Phase::Seating { .. })
                 if self.is_from_host(link) && !self.votes.has_played() =>
             {
-                self.close(End::Removed);
+                self.close(if bye == Bye::Removed { End::Removed } else { End::Unready });
             }
             (Bye::Dropped, _) => self.on_dropped(self.links.get(link).ok_or(OutOfPlace)?.player),
             _ => return Err(OutOfPlace),

@@ -38,7 +38,7 @@ impl LockstepSession {
         }
         if let Some(link) = self.links.iter().position(|link| link.player == player) {
             self.send(link, PacketId::Bye, &Bye::Removed);
-            self.vacate(link);
+            self.turn_out(link);
         }
     }
 
@@ -46,6 +46,9 @@ impl LockstepSession {
     /// match may be over before this peer's is.
     pub(super) fn on_choice(&mut self, link: usize, choice: Choice) -> Handled {
         let is_open = matches!(self.phase, Phase::Gathering);
+        if is_open {
+            self.watch_lobby();
+        }
         let player = self.links.get(link).ok_or(OutOfPlace)?.player;
         let is_over = self.may_choose_anew(player);
         let Role::Host { guests, .. } = &mut self.role else { return Err(OutOfPlace) };

@@ -219,7 +219,7 @@ impl LockstepSession {
         // Time that other guests wasted does not count against the wait for guests.
         let wasted = self.now.since(since);
         if let Role::Host { room, .. } = &mut self.role {
-            room.give_up_at = room.give_up_at.map(|at| at.plus(wasted));
+            room.extend(wasted);
         }
         let guests: Seats = self.links.iter().map(|link| link.player).collect();
         let mut is_silent = false;
@@ -254,7 +254,7 @@ impl LockstepSession {
         if self.votes.has_played() {
             self.begin_ending(end);
         } else {
-            self.vacate(link);
+            self.turn_out(link);
         }
     }
 

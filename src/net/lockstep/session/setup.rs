@@ -10,8 +10,11 @@ use crate::net::connection::path::Trust;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
+use crate::net::table::admission::{Grant, Occupancy};
 use crate::net::table::link::Link;
-use crate::net::wire::message::{JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats};
+use crate::net::wire::message::{
+    Bye, JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats,
+};
 use crate::sim::PlayerId;
 
 /// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
@@ -34,11 +37,17 @@ impl LockstepSession {
         let Role::Host { room, .. } = &mut self.role else { return Err(DropCause::Unauthenticated) };
         let entrant = room.on_unseated(self.now, (from, bytes), &mut self.out)?;
         let Some(entrant) = entrant else { return Ok(()) };
-        let seat = self.free_seat(from.ip(), &entrant.entry);
-        let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
-        match seat {
-            Ok(player) => self.seat_guest(from, player, &entrant),
-            Err(reason) => room.refuse(from, &entrant, reason, &mut self.out),
+        match self.seat_for(from, &entrant.entry) {
+            Ok(Grant { player, evicts }) => {
+                if evicts {
+                    self.evict(player);
+                }
+                self.seat_guest(from, player, &entrant)
+            }
+            Err(reason) => {
+                let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
+                room.refuse(self.now, from, &entrant, reason, &mut self.out)
+            }
         }
     }
 
@@ -50,17 +59,36 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// The seat for a guest: the one it asks for, or the lowest free one.
-    fn free_seat(&self, from: IpAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
-        let seats = self.config.seats;
-        let is_taken = |player| player == self.me || self.links.iter().any(|link| link.player == player);
-        if !matches!(self.phase, Phase::Gathering) {
+    /// Decides about a guest that asks for a seat.
+    fn seat_for(&mut self, from: SocketAddr, entry: &JoinEntry) -> Result<Grant, Refusal> {
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
+        let occupancy = self.occupancy();
+        let Role::Host { room, .. } = &mut self.role else { return Err(Refusal::Running) };
+        if !is_open || self.votes.has_played() {
             return Err(Refusal::Running);
         }
+        if !matches!(self.phase, Phase::Gathering) {
+            return Err(room.ask_later(self.now, from));
+        }
         let seated = self.links.iter().filter_map(|link| Some(link.connection.addresses().first()?.ip()));
-        let open = seats.saturating_sub(1);
-        let room = self.room().ok_or(Refusal::Running)?;
-        room.free_seat((from, entry), seated, (seats, open), |seat| !is_taken(PlayerId(seat)))
+        let open = self.config.seats.saturating_sub(1);
+        room.seat_for(self.now, (from, entry), (seated, open), occupancy)
+    }
+
+    /// Host: the seats as they are.
+    fn occupancy(&self) -> Occupancy {
+        let Role::Host { guests, .. } = &self.role else { return Occupancy::default() };
+        let taken: Seats = self.links.iter().map(|link| link.player).collect();
+        let unready = guests.iter().filter(|guest| !guest.is_ready).map(|guest| guest.confirm.player);
+        Occupancy { seats: self.config.seats, taken: taken.with(self.me), unready: unready.collect() }
+    }
+
+    /// Host: the guest in this seat has kept the room waiting for too long, and somebody else asks.
+    fn evict(&mut self, player: PlayerId) {
+        if let Some(link) = self.links.iter().position(|link| link.player == player) {
+            self.send(link, PacketId::Bye, &Bye::Unready);
+            self.turn_out(link);
+        }
     }
 
     fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
@@ -84,12 +112,23 @@ impl LockstepSession {
         let path = (&[from][..], Trust::Proven);
         let mut connection = Connection::new(self.now, path, protection, &mut self.rng);
         connection.hear(self.now, (from, 0), true, &mut self.out);
+        room.seated(self.now, from, player);
         self.links.push(Link::new(self.now, player, connection));
         self.send(self.links.len().saturating_sub(1), PacketId::JoinConfirm, &confirm);
         self.out.event(Event::Joined { player, name: entry.name });
         self.count_players();
         self.seat_all_if_ready();
         Ok(())
+    }
+
+    /// Host: a guest loses its seat before tick 0 is agreed, through its own fault: it waits while others ask for one.
+    pub(super) fn turn_out(&mut self, link: usize) {
+        if let Role::Host { room, guests, .. } = &mut self.role
+            && let Some(&from) = guests.get(link).and_then(|guest| guest.addresses.first())
+        {
+            room.penalise(self.now, from);
+        }
+        self.vacate(link);
     }
 
     /// Host: a guest that leaves before tick 0 is agreed loses its seat, and the room is open again.
@@ -116,9 +155,18 @@ impl LockstepSession {
 
     /// While seats are being taken: checks the deadline, and tells who is there.
     pub(super) fn gather(&mut self) {
+        self.watch_lobby();
         self.give_up_if_due();
         if matches!(self.phase, Phase::Gathering) {
             self.tell_lobby();
+        }
+    }
+
+    /// Host: counts the time for which guests who are not ready keep the room waiting.
+    pub(super) fn watch_lobby(&mut self) {
+        let (now, occupancy) = (self.now, self.occupancy());
+        if let Role::Host { room, .. } = &mut self.role {
+            room.watch(now, occupancy);
         }
     }
 

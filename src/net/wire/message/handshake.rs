@@ -230,6 +230,12 @@ pub enum Refusal {
         /// The limit per address.
         most: u8,
     },
+    /// No seat is free now, but one may be after this time, and the guest is in the line for it: others come first, a
+    /// player who is not ready keeps the others waiting, or the match is about to begin.
+    Later {
+        /// About how long, in seconds.
+        seconds: u16,
+    },
 }
 
 /// The player in a seat.
