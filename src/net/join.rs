@@ -9,13 +9,12 @@ use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
-use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
-use zeroize::Zeroize as _;
+use rand_chacha::rand_core::Rng as _;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::connection::cpace::{Context, Exchange};
-use super::connection::handshake::{CHANNEL, derive, session_id};
-use super::connection::keys::{CipherKind, Entropy, RoomCode, is_equal};
+use super::connection::handshake::{CHANNEL, derive, generator_id};
+use super::connection::keys::{CipherKind, Entropy, RoomCode, SecretRng, is_equal};
 use super::connection::pair_keys::PairSecret;
 use super::connection::protection::{OpeningRoom, PacketProtection};
 use super::connection::signing::Signer;
@@ -39,12 +38,10 @@ const REQUEST_EVERY: Duration = Duration::from_millis(100);
 /// A refusal that comes before any keys is believed once it has answered this many requests in a row: somebody on
 /// the way may have changed one of them.
 const REFUSALS: u8 = 2;
-/// This many of the host's shares without the right proof, and this much time since the first request with a share,
-/// mean that the room code is wrong: a share that was damaged on the way is followed by a good one.
+/// Shares without the right proof that end a join, whoever sent them: the room code is wrong. Somebody in the host's
+/// place tests a code with each.
 const UNPROVEN_MAX: u8 = 3;
-const UNPROVEN_FOR: Duration = Duration::from_millis(800);
-/// Challenges and shares that are answered, a second: each costs a multiplication, and somebody in the host's place
-/// tests a code with each share.
+/// Challenges and shares that are answered, a second: each costs a multiplication.
 const CHECKS_PER_S: u64 = 20;
 /// How long a guest asks for a seat with its keys before it exchanges new ones.
 const ENTER_FOR: Duration = Duration::from_secs(3);
@@ -60,6 +57,8 @@ pub struct Join {
     /// The refusal of the last request, and how many requests in a row had one.
     refused: Option<Refusal>,
     refusals: u8,
+    /// Shares without the right proof in this join.
+    unproven: u8,
     phase: Phase,
     checks: TokenBucket,
     out: Outbox,
@@ -82,25 +81,17 @@ pub(super) struct Applicant {
     pub(super) via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
     /// When to stop waiting for an answer, and then for the start of a match between peers.
     pub(super) give_up_at: Option<Time>,
-    pub(super) rng: ChaCha12Rng,
+    pub(super) rng: SecretRng,
 }
 
 enum Phase {
     /// The host has not sent a cookie.
     Asking,
     /// The request has a share.
-    Exchanging(Attempt),
+    Exchanging(Exchange),
     /// Both ends have the same keys, and the guest asks for a seat with them.
     Entering(Box<Entering>),
     Closed,
-}
-
-/// A key exchange that the host has not answered with the right proof.
-struct Attempt {
-    exchange: Exchange,
-    since: Time,
-    /// Shares of the host without the right proof.
-    unproven: u8,
 }
 
 struct Entering {
@@ -142,7 +133,7 @@ impl Join {
     #[must_use]
     pub fn new(now: Time, settings: Settings, guest: GuestConfig, entropy: impl Into<Entropy>) -> Self {
         let Entropy { seed, cipher } = entropy.into();
-        let mut rng = ChaCha12Rng::from_seed(seed);
+        let mut rng = SecretRng::new(&seed);
         let request = request(&guest, rng.next_u64(), rng.next_u32());
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
@@ -177,6 +168,7 @@ impl Join {
             ask_at: now,
             refused: None,
             refusals: 0,
+            unproven: 0,
             phase: Phase::Asking,
             checks: TokenBucket::new(now, CHECKS_PER_S, CHECKS_PER_S),
             out: Outbox::new(Traffic::default()),
@@ -257,13 +249,13 @@ impl Join {
             return Err(DropCause::RateLimited);
         }
         self.request.cookie = cookie;
-        let session = session_id(&self.request);
+        let session = generator_id(&self.request);
         let context = Context { password: self.guest.code.password(), channel: CHANNEL, session: &session };
-        let mut random = [0; 64];
-        self.guest.rng.fill_bytes(&mut random);
+        let mut random = Zeroizing::new([0; 64]);
+        self.guest.rng.fill_bytes(&mut *random);
         let exchange = Exchange::new(&context, &random);
         self.request.share = *exchange.share();
-        self.phase = Phase::Exchanging(Attempt { exchange, since: self.now, unproven: 0 });
+        self.phase = Phase::Exchanging(exchange);
         self.progress();
         Ok(())
     }
@@ -274,16 +266,22 @@ impl Join {
     }
 
     /// The host has sent its share. Without the right proof it was damaged, or made by somebody who does not know
-    /// the code.
+    /// the code: the guest begins anew, so that no secret answers twice.
     fn on_share(&mut self, is_ours: bool, share: &JoinShare) -> Handled {
-        let Phase::Exchanging(attempt) = &mut self.phase else { return Err(OutOfPlace) };
+        let Phase::Exchanging(exchange) = &self.phase else { return Err(OutOfPlace) };
         if !is_ours || !self.checks.take(self.now, 1) {
             return Err(if is_ours { DropCause::RateLimited } else { DropCause::Unauthenticated });
         }
-        let point = attempt.exchange.shared_point(&share.share);
+        let point = exchange.shared_point(&share.share);
         let derived = point.map(|point| derive(&point, &self.request, share));
         let Some(derived) = derived.filter(|derived| is_equal(&derived.proof, &share.proof)) else {
-            attempt.unproven = attempt.unproven.saturating_add(1);
+            self.unproven = self.unproven.saturating_add(1);
+            if self.unproven >= UNPROVEN_MAX {
+                self.close(End::Refused(Refusal::RoomCode));
+            } else {
+                self.begin_anew();
+                self.ask_at = self.now.plus(REQUEST_EVERY);
+            }
             return Err(DropCause::Unauthenticated);
         };
         let ids = (self.request.connection_id, share.connection_id);
@@ -299,6 +297,14 @@ impl Join {
         }));
         self.progress();
         Ok(())
+    }
+
+    /// Asks with another nonce: answers to earlier requests no longer count.
+    fn begin_anew(&mut self) {
+        self.request.nonce = self.guest.rng.next_u64();
+        (self.request.cookie, self.request.share) = ([0; 16], [0; 32]);
+        (self.refused, self.refusals) = (None, 0);
+        self.phase = Phase::Asking;
     }
 
     fn on_refused(&mut self, is_ours: bool, reason: Refusal) -> Handled {
@@ -354,14 +360,8 @@ impl Join {
     fn ask(&mut self) {
         self.ask_at = self.now.plus(REQUEST_EVERY);
         match &mut self.phase {
-            Phase::Exchanging(attempt)
-                if attempt.unproven >= UNPROVEN_MAX && self.now.since(attempt.since) >= UNPROVEN_FOR =>
-            {
-                self.close(End::Refused(Refusal::RoomCode));
-            }
             Phase::Entering(entering) if self.now >= entering.until => {
-                (self.request.cookie, self.request.share) = ([0; 16], [0; 32]);
-                self.phase = Phase::Asking;
+                self.begin_anew();
                 self.ask();
             }
             Phase::Entering(entering) => {

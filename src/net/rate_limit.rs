@@ -28,15 +28,14 @@ impl TokenBucket {
         self.take_if_at_least(now, amount, amount.cast_signed())
     }
 
+    /// Takes `amount` out if that leaves `rest`; false if it would not.
+    pub(super) fn take_leaving(&mut self, now: Time, amount: u64, rest: u64) -> bool {
+        self.take_if_at_least(now, amount, amount.saturating_add(rest).cast_signed())
+    }
+
     /// Takes `amount` out if there are any tokens, going negative if needed; false if there are none.
     pub(super) fn overdraw(&mut self, now: Time, amount: u64) -> bool {
         self.take_if_at_least(now, amount, 0)
-    }
-
-    /// Puts `amount` back in.
-    pub(super) fn restore(&mut self, amount: u64) {
-        let level = self.level.saturating_add(amount.cast_signed().saturating_mul(Self::UNIT));
-        self.level = level.min(self.most.saturating_mul(Self::UNIT));
     }
 
     fn take_if_at_least(&mut self, now: Time, amount: u64, least: i64) -> bool {
@@ -64,7 +63,8 @@ mod tests {
         assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));
         assert!(bucket.overdraw(Time(100_000_000), 4) && !bucket.overdraw(Time(101_900_000), 1));
         assert!(bucket.overdraw(Time(102_000_000), 1), "refilled");
-        bucket.restore(9);
-        assert!(bucket.take(Time(102_000_000), 3) && !bucket.take(Time(102_000_000), 1), "to the brim");
+        assert!(
+            !bucket.take_leaving(Time(103_000_000), 1, 1) && bucket.take_leaving(Time(103_500_000), 1, 1)
+        );
     }
 }

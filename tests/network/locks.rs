@@ -248,7 +248,7 @@ fn a_recording_gives_nothing_to_check_a_code_against() {
 
 #[test]
 fn both_ends_have_the_same_four_words_and_others_have_others() {
-    let mut peers = encrypted(100, code(), &[code(); 2], "delay=10ms");
+    let mut peers = encrypted(100, code(), &vec![code(); 2], "delay=10ms");
     let mut words = BTreeSet::new();
     run(&mut peers, MINUTE, |_, peers| {
         if peers[0].inputs.len() == 10 {
@@ -299,7 +299,7 @@ fn watch_ids(peers: &mut [Peer]) -> Rc<RefCell<BTreeSet<(SocketAddr, SocketAddr,
 /// The last of four peers knows all connection ids, all that is said and its own keys.
 #[test]
 fn nobody_speaks_for_another_in_any_message() {
-    let mut peers = encrypted(600, code(), &[code(); 3], "delay=10ms");
+    let mut peers = encrypted(600, code(), &vec![code(); 3], "delay=10ms");
     let ids = watch_ids(&mut peers);
     let (mut forged, mut dropped) = ([0_u64; 3], [0_u64; 3]);
     run(&mut peers, MINUTE, |now, peers| {

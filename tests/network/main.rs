@@ -5,7 +5,9 @@ mod byzantine;
 mod campaigns;
 #[path = "../counting/mod.rs"]
 mod counting;
+mod entry;
 mod fair;
+mod handshake;
 mod heads;
 mod insiders;
 mod lobby;

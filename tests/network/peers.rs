@@ -28,7 +28,7 @@ pub(crate) const fn address(n: u8) -> SocketAddr {
 const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
 
 /// Of sessions whose datagrams a test may rewrite: they are not encrypted.
-pub(crate) const fn entropy(n: u8) -> Entropy {
+pub(crate) fn entropy(n: u8) -> Entropy {
     Entropy::plaintext([n; 32])
 }
 
@@ -408,8 +408,8 @@ pub(crate) fn encrypted(ticks: u32, code: RoomCode, guests: &[RoomCode], link: &
     let settings = || settings(InputDelay::Auto);
     let config = HostConfig { room_code: code, ..host_config(1 + guests.len() as u8, ticks) };
     let host = LockstepSession::host(Time(0), settings(), config, [1; 32]).into();
-    let guest = |(n, &room_code): (u8, &RoomCode)| -> Session {
-        let config = GuestConfig { room_code, ..seat_config(n) };
+    let guest = |(n, room_code): (u8, &RoomCode)| -> Session {
+        let config = GuestConfig { room_code: room_code.clone(), ..seat_config(n) };
         Join::new(Time(0), settings(), config, [1 + n; 32]).into()
     };
     let sessions = std::iter::once(host).chain((1..).zip(guests).map(guest));

@@ -348,7 +348,7 @@ fn every_message_has_an_example() {
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
     let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Ready Resume \
-        Start DesyncHashes DesyncState Chat Rematch Finished Left Desync StartState Unreachable Dropped Expelled Removed";
+        Start DesyncHashes DesyncState Chat Rematch Finished Left Desync StartState Unreachable Dropped Expelled Removed Later Unready";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
     }

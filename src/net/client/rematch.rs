@@ -1,7 +1,7 @@
 //! After the last tick, if client and server stay: the rematch vote, and how the next match is joined.
 
 use super::{ClientSession, End, Phase};
-use crate::net::connection::keys::{CipherKind, Entropy, RoomCode};
+use crate::net::connection::keys::{CipherKind, Entropy, RoomCode, SecretRng};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{Event, Traffic};
 use crate::net::join::Join;
@@ -11,8 +11,8 @@ use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seats, Token};
 use crate::sim::PlayerId;
 use core::net::SocketAddr;
-use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::Rng as _;
+use zeroize::Zeroizing;
 
 /// The votes cast after the last tick.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Votes {
 pub(super) struct Again {
     guest: GuestConfig,
     cipher: CipherKind,
-    rng: ChaCha12Rng,
+    rng: SecretRng,
 }
 
 impl Again {
@@ -38,7 +38,7 @@ impl Again {
         server: SocketAddr,
         room_code: RoomCode,
         token: Option<Token>,
-        (cipher, rng): (CipherKind, ChaCha12Rng),
+        (cipher, rng): (CipherKind, SecretRng),
     ) -> Self {
         Self { guest: GuestConfig { room_code, token, ..GuestConfig::new(server) }, cipher, rng }
     }
@@ -70,8 +70,8 @@ impl ClientSession {
     #[must_use]
     pub fn again(&mut self) -> Join {
         let Again { guest, cipher, rng } = &mut self.again;
-        let mut entropy = Entropy { seed: [0; 32], cipher: *cipher };
-        rng.fill_bytes(&mut entropy.seed);
+        let mut entropy = Entropy { seed: Zeroizing::new([0; 32]), cipher: *cipher };
+        rng.fill_bytes(&mut *entropy.seed);
         let mut guest = guest.clone();
         guest.host = self.link.connection.addresses().first().copied().unwrap_or(guest.host);
         self.link.connection.flush(self.now, &mut self.out);

@@ -2,13 +2,14 @@
 //! CPACE-RISTR255-SHA512 of draft-irtf-cfrg-cpace, between an initiator and a responder.
 //!
 //! Both ends derive a generator from the password, and exchange a Diffie-Hellman key over it. A recording has
-//! nothing to check a guessed password against, and a participant tests one guess per exchange.
+//! nothing to check a guessed password against, and a participant tests one guess per share of the other end: an end
+//! that answers several shares with one secret, or waits for the right one, is asked as many questions.
 
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::Identity as _;
 use sha2::{Digest as _, Sha512};
-use zeroize::Zeroize as _;
+use zeroize::{Zeroize as _, Zeroizing};
 
 /// Bytes of a share.
 pub(in crate::net) const SHARE_BYTES: usize = 32;
@@ -29,7 +30,7 @@ pub(in crate::net) struct Context<'a> {
     pub(in crate::net) password: &'a [u8],
     /// The channel identifier.
     pub(in crate::net) channel: &'a [u8],
-    /// The session id: different in each exchange.
+    /// What the generator depends on of the session id.
     pub(in crate::net) session: &'a [u8],
 }
 
@@ -54,7 +55,9 @@ impl Exchange {
     }
 
     fn of(context: &Context<'_>, secret: Scalar) -> Self {
-        let share = (generator(context) * secret).compress().to_bytes();
+        let mut generator = generator(context);
+        let share = (generator * secret).compress().to_bytes();
+        generator.zeroize();
         Self { secret, share }
     }
 
@@ -65,9 +68,12 @@ impl Exchange {
 
     /// The point that both ends have in common. `None` if the other end's share is not a group element, or is
     /// the neutral one.
-    pub(in crate::net) fn shared_point(&self, theirs: &Share) -> Option<Share> {
-        let point = CompressedRistretto(*theirs).decompress()? * self.secret;
-        (point != RistrettoPoint::identity()).then(|| point.compress().to_bytes())
+    pub(in crate::net) fn shared_point(&self, theirs: &Share) -> Option<Zeroizing<Share>> {
+        let mut point = CompressedRistretto(*theirs).decompress()? * self.secret;
+        let is_neutral = point == RistrettoPoint::identity();
+        let encoded = Zeroizing::new(point.compress().to_bytes());
+        point.zeroize();
+        (!is_neutral).then_some(encoded)
     }
 }
 
@@ -83,12 +89,12 @@ pub(in crate::net) fn key(
     point: &Share,
     initiator: Sent<'_>,
     responder: Sent<'_>,
-) -> [u8; KEY_BYTES] {
+) -> Zeroizing<[u8; KEY_BYTES]> {
     let mut hash = Sha512::new();
     for part in [DSI_KEY, session, point, initiator.share, initiator.data, responder.share, responder.data] {
         add(&mut hash, part);
     }
-    hash.finalize().into()
+    Zeroizing::new(hash.finalize().into())
 }
 
 /// The generator of the group that belongs to the password.
@@ -101,7 +107,7 @@ fn generator(context: &Context<'_>) -> RistrettoPoint {
     add(&mut hash, [0; BLOCK_BYTES].get(..padding).unwrap_or_default());
     add(&mut hash, context.channel);
     add(&mut hash, context.session);
-    RistrettoPoint::from_uniform_bytes(&hash.finalize().into())
+    RistrettoPoint::from_uniform_bytes(&Zeroizing::new(hash.finalize().into()))
 }
 
 /// Adds a field with its length in front.
@@ -171,7 +177,8 @@ mod tests {
         assert_eq!(*a.share(), share("d40fb265a7abeaee7939d91a585fe59f7053f982c296ec413c624c669308f87a"));
         assert_eq!(*b.share(), share("08bcf6e9777a9c313a3db6daa510f2d398403319c2341bd506a92e672eb7e307"));
         let point = a.shared_point(b.share()).expect("a group element");
-        assert_eq!((point, b.shared_point(a.share())), (share(POINT), Some(point)));
+        assert_eq!(*point, share(POINT));
+        assert_eq!(b.shared_point(a.share()).as_deref(), Some(&*point));
         let (initiator, responder) =
             (Sent { share: a.share(), data: b"ADa" }, Sent { share: b.share(), data: b"ADb" });
         let expected = "4c5469a16b2364c4b944ebc1a79e51d1674ad47db26e8718154f59faebfaa52d\
@@ -185,8 +192,8 @@ mod tests {
         let end = Exchange { secret, share: [0; SHARE_BYTES] };
         let valid = share("2c3c6b8c4f3800e7aef6864025b4ed79bd599117e427c41bd47d93d654b4a51c");
         let product = share("7c13645fe790a468f62c39beb7388e541d8405d1ade69d1778c5fe3e7f6b600e");
-        assert_eq!(end.shared_point(&valid), Some(product));
+        assert_eq!(end.shared_point(&valid).as_deref(), Some(&product));
         let invalid = share("2b3c6b8c4f3800e7aef6864025b4ed79bd599117e427c41bd47d93d654b4a51c");
-        assert_eq!((end.shared_point(&invalid), end.shared_point(&[0; 32])), (None, None));
+        assert!(end.shared_point(&invalid).is_none() && end.shared_point(&[0; 32]).is_none());
     }
 }

@@ -1,18 +1,19 @@
 //! The host's end of the handshake: who may ask for a seat. The guest's is `net/join.rs`.
 //!
 //! The host stores nothing for an address that has not echoed its cookie, and no reply is larger than the
-//! request it answers. An address that has may exchange keys, as often as the limits allow; a guest gets a seat
+//! request it answers. An address that has may exchange keys, as often as the limits allow, whatever becomes of it; a guest gets a seat
 //! only by a datagram that opens with them.
 
-use arrayvec::ArrayVec;
+use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::Rng;
+use zeroize::Zeroizing;
 
 use super::cpace::{Context, Exchange, Sent, key};
 use super::keys::{CipherKind, Derived, RoomCode};
-use super::limits::ExchangeLimits;
+use super::limits::{ExchangeLimits, network};
 use super::protection::{OpeningRoom, PacketProtection, SealedPacket, connection_id};
 use crate::net::drop_cause::DropCause;
 use crate::net::time::Time;
@@ -26,17 +27,29 @@ use crate::sim::SIMULATION_BUILD;
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
 /// How long keys are kept for a guest that has not asked for a seat with them.
 pub(in crate::net) const ENTER_WITHIN: Duration = Duration::from_secs(5);
-/// Most such guests; the one whose keys are the oldest gives way.
-pub(in crate::net) const PENDING_MAX: usize = 16;
+/// Most such guests. Of those addresses that have two the oldest gives way, else the oldest of all, which then has had
+/// its keys for 2 s at the rate of all addresses together.
+pub(in crate::net) const PENDING_MAX: usize = 64;
+/// Most such guests of one address; its own oldest gives way.
+const PENDING_PER_ADDRESS: usize = 2;
 
 /// The channel identifier of the key exchange. The version of the protocol is in front of every message that
 /// the key depends on.
 pub(in crate::net) const CHANNEL: &[u8] = b"mini-rts-arena guest and host";
 
-/// The session id of the key exchange: both ends have chosen a part.
-pub(in crate::net) fn session_id(request: &JoinRequest) -> [u8; 24] {
+/// What the generator of the key exchange depends on beside the code: the guest's nonce and the host's cookie. A guest
+/// may use them again while the cookie is valid.
+pub(in crate::net) fn generator_id(request: &JoinRequest) -> [u8; 24] {
     let mut id = [0; 24];
     let parts = request.nonce.to_le_bytes().into_iter().chain(request.cookie);
+    id.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+    id
+}
+
+/// The session id of the key exchange: with eight bytes that the host draws for each.
+fn session_id(request: &JoinRequest, share: &JoinShare) -> [u8; 32] {
+    let mut id = [0; 32];
+    let parts = generator_id(request).into_iter().chain(share.session);
     id.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
     id
 }
@@ -49,7 +62,7 @@ pub(in crate::net) fn derive(point: &[u8; 32], request: &JoinRequest, share: &Jo
         (handshake(PacketId::JoinRequest, request), handshake(PacketId::JoinShare, &unproven));
     let initiator = Sent { share: &request.share, data: request_data.bytes() };
     let responder = Sent { share: &share.share, data: share_data.bytes() };
-    Derived::of(key(&session_id(request), point, initiator, responder))
+    Derived::of(&key(&session_id(request, share), point, initiator, responder))
 }
 
 /// Decides which requests the host admits.
@@ -60,7 +73,7 @@ pub(in crate::net) struct Listener {
     cookie_key: [u8; 32],
     cipher: CipherKind,
     limits: ExchangeLimits,
-    pending: ArrayVec<Pending, PENDING_MAX>,
+    pending: Vec<Pending>,
 }
 
 /// A guest that has exchanged keys and has no seat.
@@ -71,8 +84,6 @@ struct Pending {
     share: JoinShare,
     protection: PacketProtection,
     until: Time,
-    /// Whether a datagram of the guest has opened: it has the same key, and so the code.
-    is_proven: bool,
 }
 
 /// A guest that asks for a seat, and has shown that it knows the code.
@@ -93,7 +104,7 @@ impl Listener {
         let mut cookie_key = [0; 32];
         rng.fill_bytes(&mut cookie_key);
         let limits = ExchangeLimits::new(now, rng.next_u64(), code.is_open());
-        Self { config, code, cookie_key, cipher, limits, pending: ArrayVec::new() }
+        Self { config, code, cookie_key, cipher, limits, pending: Vec::with_capacity(PENDING_MAX) }
     }
 
     /// Answers a join request, given without its packet id; an error if it gets no answer.
@@ -144,11 +155,13 @@ impl Listener {
         if !self.limits.take(now, from.ip()) {
             return Err(DropCause::RateLimited);
         }
-        let session = session_id(&request);
+        let session = generator_id(&request);
         let context = Context { password: self.code.password(), channel: CHANNEL, session: &session };
-        let mut random = [0; 64];
-        rng.fill_bytes(&mut random);
+        let mut random = Zeroizing::new([0; 64]);
+        rng.fill_bytes(&mut *random);
         let exchange = Exchange::new(&context, &random);
+        let mut drawn = [0; 8];
+        rng.fill_bytes(&mut drawn);
         let point = exchange.shared_point(&request.share).ok_or(DropCause::Malformed)?;
         let mut share = JoinShare {
             nonce: request.nonce,
@@ -158,6 +171,7 @@ impl Listener {
             rules: self.config.rules,
             map: self.config.map,
             is_fair: self.config.is_fair,
+            session: drawn,
             share: *exchange.share(),
             proof: [0; 16],
         };
@@ -165,12 +179,31 @@ impl Listener {
         share.proof = derived.proof;
         let ids = (share.connection_id, request.connection_id);
         let protection = PacketProtection::new(ids, &derived.host, self.cipher).with_words(derived.words);
-        if self.pending.is_full() {
-            self.pending.remove(0);
-        }
+        self.make_room_for(from);
         let until = now.plus(ENTER_WITHIN);
-        self.pending.push(Pending { from, request, share, protection, until, is_proven: false });
+        self.pending.push(Pending { from, request, share, protection, until });
         Ok(handshake(PacketId::JoinShare, &share))
+    }
+
+    /// Makes room for one more guest at this address: nobody pushes out another address's guest while an address has
+    /// two.
+    fn make_room_for(&mut self, from: SocketAddr) {
+        let of = |at: &Pending| network(at.from.ip());
+        let has = |address: u64| self.pending.iter().filter(|other| of(other) == address).count();
+        let own = network(from.ip());
+        let is_crowded = has(own) >= PENDING_PER_ADDRESS;
+        let is_full = self.pending.len() >= PENDING_MAX;
+        if !is_crowded && !is_full {
+            return;
+        }
+        let rank = |at: &Pending| {
+            let gives_way = if is_crowded { of(at) == own } else { has(of(at)) >= PENDING_PER_ADDRESS };
+            (!gives_way, at.until)
+        };
+        let oldest = self.pending.iter().enumerate().min_by_key(|(_, at)| rank(at)).map(|(at, _)| at);
+        if let Some(at) = oldest {
+            self.pending.remove(at);
+        }
     }
 
     /// Opens a datagram of a guest that has exchanged keys: it asks for a seat. An error if it is of no such
@@ -188,9 +221,6 @@ impl Listener {
         let pending = self.pending.iter_mut().find(is_it).ok_or(DropCause::Unauthenticated)?;
         let mut room = OpeningRoom::new();
         let opened = pending.protection.open(bytes, &mut room)?;
-        if !core::mem::replace(&mut pending.is_proven, true) {
-            self.limits.restore(from.ip());
-        }
         if opened.packet_id != PacketId::JoinEntry as u8 {
             return Err(DropCause::OutOfPlace);
         }

@@ -2,8 +2,11 @@
 
 use alloc::string::String;
 use core::fmt;
+use core::ops::{Deref, DerefMut};
 use icu_normalizer::ComposingNormalizerBorrowed;
-use zeroize::Zeroize as _;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::cpace::KEY_BYTES;
 use super::words::KeyWords;
@@ -18,13 +21,13 @@ const PROOF: &str = "mini-rts-arena 2026-11 the host knows the key";
 /// Unpredictable bytes for a session: everything that it draws follows from them.
 #[derive(Clone)]
 pub struct Entropy {
-    pub(in crate::net) seed: [u8; 32],
+    pub(in crate::net) seed: Zeroizing<[u8; 32]>,
     pub(in crate::net) cipher: CipherKind,
 }
 
 impl From<[u8; 32]> for Entropy {
     fn from(seed: [u8; 32]) -> Self {
-        Self { seed, cipher: CipherKind::ChaCha20Poly1305 }
+        Self { seed: Zeroizing::new(seed), cipher: CipherKind::ChaCha20Poly1305 }
     }
 }
 
@@ -34,8 +37,40 @@ impl Entropy {
     /// over a socket.
     #[doc(hidden)]
     #[must_use]
-    pub const fn plaintext(seed: [u8; 32]) -> Self {
-        Self { seed, cipher: CipherKind::Null }
+    pub fn plaintext(seed: [u8; 32]) -> Self {
+        Self { seed: Zeroizing::new(seed), cipher: CipherKind::Null }
+    }
+}
+
+/// The generator of a session, from which its secrets are drawn. It is erased when it is dropped.
+#[derive(Clone)]
+pub(in crate::net) struct SecretRng(ChaCha12Rng);
+
+impl SecretRng {
+    pub(in crate::net) fn new(seed: &[u8; 32]) -> Self {
+        Self(ChaCha12Rng::from_seed(*seed))
+    }
+}
+
+impl Deref for SecretRng {
+    type Target = ChaCha12Rng;
+
+    fn deref(&self) -> &ChaCha12Rng {
+        &self.0
+    }
+}
+
+impl DerefMut for SecretRng {
+    fn deref_mut(&mut self) -> &mut ChaCha12Rng {
+        &mut self.0
+    }
+}
+
+impl Drop for SecretRng {
+    fn drop(&mut self) {
+        self.0 = ChaCha12Rng::from_seed([0; 32]);
+        // Or the compiler could leave the last write out.
+        core::hint::black_box(&self.0);
     }
 }
 
@@ -48,9 +83,10 @@ pub(in crate::net) enum CipherKind {
 }
 
 /// A room's code as both ends use it: a hash of its text, or nothing for an open room. Case, blanks and the way in
-/// which a letter is composed do not count: people say codes to each other.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct RoomCode(Option<[u8; 32]>);
+/// which a letter is composed do not count: people say codes to each other. It is
+/// erased when it is dropped.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct RoomCode(Option<Zeroizing<[u8; 32]>>);
 
 impl RoomCode {
     /// An open room's.
@@ -60,7 +96,7 @@ impl RoomCode {
     #[must_use]
     pub fn of(text: &str) -> Self {
         let text = normalised(text);
-        Self((!text.is_empty()).then(|| *blake3::hash(text.as_bytes()).as_bytes()))
+        Self((!text.is_empty()).then(|| Zeroizing::new(*blake3::hash(text.as_bytes()).as_bytes())))
     }
 
     /// Whether a room with this code is open to all.
@@ -71,7 +107,7 @@ impl RoomCode {
 
     /// The password of the key exchange.
     pub(in crate::net) fn password(&self) -> &[u8] {
-        self.0.as_ref().map_or(&[], |hash| hash)
+        self.0.as_ref().map_or(&[], |hash| &hash[..])
     }
 }
 
@@ -125,14 +161,13 @@ pub(in crate::net) struct Derived {
 }
 
 impl Derived {
-    pub(super) fn of(mut key: [u8; KEY_BYTES]) -> Self {
+    pub(super) fn of(key: &[u8; KEY_BYTES]) -> Self {
         let host =
-            Keys { send: blake3::derive_key(TO_GUEST, &key), receive: blake3::derive_key(TO_HOST, &key) };
+            Keys { send: blake3::derive_key(TO_GUEST, key), receive: blake3::derive_key(TO_HOST, key) };
         let mut proof = [0; 16];
-        blake3::Hasher::new_derive_key(PROOF).update(&key).finalize_xof().fill(&mut proof);
+        blake3::Hasher::new_derive_key(PROOF).update(key).finalize_xof().fill(&mut proof);
         let mut words = [[0; 2]; 4];
-        blake3::Hasher::new_derive_key(WORDS).update(&key).finalize_xof().fill(words.as_flattened_mut());
-        key.zeroize();
+        blake3::Hasher::new_derive_key(WORDS).update(key).finalize_xof().fill(words.as_flattened_mut());
         Self { host, proof, words: KeyWords(words.map(u16::from_le_bytes)) }
     }
 }

@@ -1,19 +1,46 @@
-//! How many key exchanges an address, and all together, may ask for. In fixed memory: addresses share buckets
-//! by a secret hash.
+//! How many key exchanges an address, and all together, may ask for. In fixed memory: addresses share places by a
+//! secret hash.
 
+use arrayvec::ArrayVec;
 use core::net::IpAddr;
+use core::time::Duration;
 use twox_hash::XxHash3_64;
 
 use crate::net::rate_limit::TokenBucket;
 use crate::net::time::Time;
 
-/// Exchanges per second and address; in a locked room those that do not end with the right code.
-const PER_ADDRESS_OPEN: u64 = 4;
-const PER_ADDRESS_LOCKED: u64 = 2;
+/// Exchanges per second and address, as many of them at once.
+const PER_ADDRESS_OPEN: u32 = 4;
+const PER_ADDRESS_LOCKED: u32 = 2;
 /// The same of all addresses together.
 const IN_ALL: u64 = 20;
-/// Buckets for addresses.
-const BUCKETS: usize = 256;
+/// Places for addresses.
+const PLACES: usize = 1024;
+/// Most addresses that wait for their turn, fewer than the exchanges of all at once, so that there is one for each of
+/// them in the end; of more, those that were served last give way.
+const WAITING_MAX: usize = 16;
+/// Time after its last request for which an address keeps its turn; a guest repeats its request every 100 ms.
+const WAITS_FOR: Duration = Duration::from_millis(250);
+
+/// The limits on key exchanges. When all addresses together ask for too many, they take turns: the one that was served
+/// longest ago, or never, comes first.
+#[derive(Clone, Debug)]
+pub(super) struct ExchangeLimits {
+    key: u64,
+    all: TokenBucket,
+    /// Time between two exchanges of an address, and how many it may have at once.
+    per_address: (Duration, u32),
+    /// By address: when it would have had all its exchanges so far at its rate. The earlier, the fewer it had.
+    used_until: [Time; PLACES],
+    waiting: ArrayVec<Waiting, WAITING_MAX>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    place: usize,
+    used_until: Time,
+    asked: Time,
+}
 
 /// The address as limits count it: of IPv6 its network of 64 bits, all of whose addresses one computer may have.
 pub(in crate::net) fn network(ip: IpAddr) -> u64 {
@@ -23,46 +50,48 @@ pub(in crate::net) fn network(ip: IpAddr) -> u64 {
     }
 }
 
-/// The limits on key exchanges. An exchange that ends with a datagram that opens does not count.
-#[derive(Clone, Debug)]
-pub(super) struct ExchangeLimits {
-    key: u64,
-    all: TokenBucket,
-    addresses: [TokenBucket; BUCKETS],
-}
-
 impl ExchangeLimits {
-    /// `key` must be unpredictable, or others could fill the bucket of an address.
+    /// `key` must be unpredictable, or others could take the place of an address.
     pub(super) fn new(now: Time, key: u64, is_open: bool) -> Self {
-        let per_address = if is_open { PER_ADDRESS_OPEN } else { PER_ADDRESS_LOCKED };
-        let all = TokenBucket::new(now, IN_ALL, IN_ALL);
-        Self { key, all, addresses: [TokenBucket::new(now, per_address, per_address); BUCKETS] }
+        let per_s = if is_open { PER_ADDRESS_OPEN } else { PER_ADDRESS_LOCKED };
+        Self {
+            key,
+            all: TokenBucket::new(now, IN_ALL, IN_ALL),
+            per_address: (Duration::from_secs(1) / per_s, per_s),
+            used_until: [Time(0); PLACES],
+            waiting: ArrayVec::new(),
+        }
     }
 
-    /// Whether `ip` may exchange keys now.
+    /// Whether `ip` may exchange keys now. If it is only not its turn, one is kept for it.
     pub(super) fn take(&mut self, now: Time, ip: IpAddr) -> bool {
-        let Some(bucket) = self.bucket(ip) else { return false };
-        if !bucket.take(now, 1) {
+        let place = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes()) as usize % PLACES;
+        let Some(&used_until) = self.used_until.get(place) else { return false };
+        let (interval, at_once) = self.per_address;
+        if used_until > now.plus(interval * (at_once - 1)) {
             return false;
         }
-        let is_free = self.all.take(now, 1);
-        if !is_free && let Some(bucket) = self.bucket(ip) {
-            bucket.restore(1);
+        self.waiting.retain(|other| other.place != place && now.since(other.asked) < WAITS_FOR);
+        let ahead = self.waiting.iter().filter(|other| other.used_until < used_until).count();
+        if !self.all.take_leaving(now, 1, ahead as u64) {
+            self.wait(Waiting { place, used_until, asked: now });
+            return false;
         }
-        is_free
+        if let Some(place) = self.used_until.get_mut(place) {
+            *place = used_until.max(now).plus(interval);
+        }
+        true
     }
 
-    /// An exchange with `ip` has ended with the right code.
-    pub(super) fn restore(&mut self, ip: IpAddr) {
-        self.all.restore(1);
-        if let Some(bucket) = self.bucket(ip) {
-            bucket.restore(1);
+    fn wait(&mut self, waiting: Waiting) {
+        if self.waiting.is_full() {
+            let last = (0..self.waiting.len()).max_by_key(|&at| self.waiting.get(at).map(|it| it.used_until));
+            let last =
+                last.filter(|&at| self.waiting.get(at).is_some_and(|it| it.used_until > waiting.used_until));
+            let Some(at) = last else { return };
+            self.waiting.remove(at);
         }
-    }
-
-    fn bucket(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
-        let hash = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes());
-        self.addresses.get_mut(hash as usize % BUCKETS)
+        self.waiting.push(waiting);
     }
 }
 
@@ -76,24 +105,41 @@ mod tests {
     }
 
     #[test]
-    fn an_address_gets_two_wrong_codes_a_second_and_all_together_twenty() {
+    fn an_address_gets_two_exchanges_a_second_in_a_locked_room_and_all_together_twenty() {
         let mut limits = ExchangeLimits::new(Time(0), 5, false);
         let mut taken = |ms: u64, ip| limits.take(Time(1_000 * ms), ip);
         assert!(taken(0, address(1)) && taken(0, address(1)) && !taken(0, address(1)));
         assert!(!taken(499, address(1)) && taken(500, address(1)) && !taken(501, address(1)));
         let all = (2..200).filter(|&n| taken(1_000, address(n))).count();
         assert_eq!(all, 20);
-        let second = (2..200).filter(|&n| taken(2_000, address(n))).count();
-        assert_eq!(second, 20, "they do not use up what is theirs while others fill the room");
+        // Each repeats its request until it is served.
+        let served = (0..10).map(|n| (2..200).filter(|&a| taken(2_000 + 100 * n, address(a))).count());
+        assert!((36..=40).contains(&served.sum::<usize>()), "twenty at once and twenty a second");
     }
 
     #[test]
-    fn right_codes_do_not_count_and_a_network_of_ipv6_is_one_address() {
-        let mut limits = ExchangeLimits::new(Time(0), 5, false);
-        for _ in 0..100 {
-            assert!(limits.take(Time(0), address(1)));
-            limits.restore(address(1));
+    fn an_address_that_was_not_served_comes_before_those_that_were() {
+        for others in [1_u8, 2, 12, 24, 60] {
+            let mut limits = ExchangeLimits::new(Time(0), 5, false);
+            // They ask every millisecond.
+            let ask = |limits: &mut ExchangeLimits, ms: u64| {
+                for n in 0..others {
+                    limits.take(Time(1_000 * ms), address(n));
+                }
+            };
+            (0..5_000).for_each(|ms| ask(&mut limits, ms));
+            let mut asked = 5_000;
+            while !limits.take(Time(1_000 * asked), address(200)) {
+                (asked..asked + 100).for_each(|ms| ask(&mut limits, ms));
+                asked += 100;
+            }
+            assert!(asked <= 5_100, "{others} others: {} ms", asked - 5_000);
         }
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address() {
+        let mut limits = ExchangeLimits::new(Time(0), 5, false);
         let v6 = |n| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, n));
         assert_eq!((0..50).filter(|&n| limits.take(Time(0), v6(n))).count(), 2);
     }

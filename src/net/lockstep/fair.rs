@@ -6,10 +6,10 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::time::Duration;
-use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::Rng as _;
 
 use super::gate::{QUEUE_TICKS, TooFarAhead};
+use crate::net::connection::keys::SecretRng;
 use crate::net::indexed::{BySeat, Ring};
 use crate::net::table::clock::TickClock;
 use crate::net::table::delay::DelayControl;
@@ -29,7 +29,7 @@ const _: () = assert!(COMMITTED_MAX >= 2 * QUEUE_TICKS as usize);
 pub(in crate::net) struct FairPlay {
     /// Of this seating: a commitment cannot be prepared before the match, nor used in another one.
     key: [u8; 32],
-    rng: ChaCha12Rng,
+    rng: SecretRng,
     players: u8,
     seats: BySeat<Commitments>,
     own: Ring<Own, COMMITTED_MAX>,
@@ -57,7 +57,7 @@ struct Own {
 
 impl FairPlay {
     /// Before tick 0. `rng` must be unpredictable.
-    pub(in crate::net) fn new(seating: &Seating, rng: ChaCha12Rng, lead: DelayControl) -> Self {
+    pub(in crate::net) fn new(seating: &Seating, rng: SecretRng, lead: DelayControl) -> Self {
         Self {
             key: blake3::derive_key(CONTEXT, &encode(seating)),
             rng,
@@ -183,7 +183,6 @@ mod tests {
     use crate::net::wire::message::SeatInfo;
     use crate::net::wire::name::PlayerName;
     use crate::sim::{AttackBehaviour, TickRate};
-    use rand_chacha::rand_core::SeedableRng as _;
 
     const ME: PlayerId = PlayerId(0);
     const OTHER: PlayerId = PlayerId(1);
@@ -204,7 +203,7 @@ mod tests {
 
     fn fair(round: u32) -> FairPlay {
         let lead = DelayControl::new(NOW, 2, 10_000, 16_667, false);
-        FairPlay::new(&seating(round), ChaCha12Rng::from_seed([round as u8; 32]), lead)
+        FairPlay::new(&seating(round), SecretRng::new(&[round as u8; 32]), lead)
     }
 
     fn clock() -> TickClock {

@@ -26,8 +26,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::Rng as _;
 use zeroize::Zeroize as _;
 
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
@@ -40,7 +39,7 @@ use self::rematch::Votes;
 use self::seating::Seated;
 use super::desync::Search;
 use crate::net::connection::handshake::Listener;
-use crate::net::connection::keys::{CipherKind, Entropy};
+use crate::net::connection::keys::{CipherKind, Entropy, SecretRng};
 use crate::net::connection::pair_keys::{PairSecret, PublicKey};
 use crate::net::connection::path::Trust;
 use crate::net::connection::protection::PacketProtection;
@@ -142,7 +141,7 @@ pub struct LockstepSession {
     chat_limits: ChatLimits,
     votes: Votes,
     signing: Signing,
-    rng: ChaCha12Rng,
+    rng: SecretRng,
     out: Outbox,
 }
 
@@ -158,10 +157,10 @@ impl LockstepSession {
             "one team per seat"
         );
         let Entropy { seed, cipher } = entropy.into();
-        let mut rng = ChaCha12Rng::from_seed(seed);
+        let mut rng = SecretRng::new(&seed);
+        let shared_address = host.shared_address || !host.room_code.is_open();
         let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let shared_address = host.shared_address || !host.room_code.is_open();
         let admission = Admission::new(now, host.ready_within);
         let room = HostedRoom::new(listener, host.beacon, give_up_at, shared_address, admission);
         let room = Box::new(room);
@@ -199,7 +198,7 @@ impl LockstepSession {
         settings: Settings,
         role: Role,
         config: MatchConfig,
-        (signing, rng): (Signing, ChaCha12Rng),
+        (signing, rng): (Signing, SecretRng),
     ) -> Self {
         Self {
             now,

@@ -16,8 +16,6 @@ mod updates;
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 pub use self::client::ClientCounts;
 pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
@@ -28,7 +26,7 @@ use self::rematch::Votes;
 use self::updates::Updates;
 use crate::net::connection::SILENT_AFTER;
 use crate::net::connection::handshake::Listener;
-use crate::net::connection::keys::{CipherKind, Entropy};
+use crate::net::connection::keys::{CipherKind, Entropy, SecretRng};
 use crate::net::connection::protection::{Opened, OpeningRoom, connection_id};
 use crate::net::discovery::Beacon;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
@@ -125,7 +123,7 @@ pub struct ServerSession {
     updates: Updates,
     pauses: Pauses,
     votes: Votes,
-    rng: ChaCha12Rng,
+    rng: SecretRng,
     out: Outbox,
 }
 
@@ -141,8 +139,8 @@ impl ServerSession {
         let seats = usize::from(config.seats);
         assert!(seats >= 2 && settings.teams.len() == seats, "one team per seat");
         let Entropy { seed, cipher } = entropy.into();
-        let mut rng = ChaCha12Rng::from_seed(seed);
-        let listener = Listener::new(now, config, settings.room_code, cipher, &mut rng);
+        let mut rng = SecretRng::new(&seed);
+        let listener = Listener::new(now, config, settings.room_code.clone(), cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let shared_address = settings.shared_address || !settings.room_code.is_open();
         let admission = Admission::new(now, settings.ready_within);

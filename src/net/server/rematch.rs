@@ -16,6 +16,7 @@ use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
 use rand_chacha::rand_core::Rng as _;
+use zeroize::Zeroizing;
 
 /// How long after the end a client may take to report that it stays.
 const STAY_WITHIN: Duration = Duration::from_secs(1);
@@ -45,8 +46,8 @@ impl ServerSession {
     /// Creates the next session over the same socket, once [`Event::Again`] has asked for it.
     #[must_use]
     pub fn again(&mut self) -> Self {
-        let mut entropy = Entropy { seed: [0; 32], cipher: self.cipher };
-        self.rng.fill_bytes(&mut entropy.seed);
+        let mut entropy = Entropy { seed: Zeroizing::new([0; 32]), cipher: self.cipher };
+        self.rng.fill_bytes(&mut *entropy.seed);
         let kept = self.clients.iter().flatten().map(|client| client.admission.token).collect();
         let config = next_config(self.settings.config);
         let beacon = self.room.beacon.clone();

@@ -198,7 +198,11 @@ impl Admission {
             (Some((within, player)), _) => {
                 Err(later(penalty.unwrap_or(ASK_EVERY).max(within.saturating_sub(held(player)))))
             }
-            (None, Some(seat)) => Err(Refusal::Seat { seat, seats: occupancy.seats }),
+            (None, Some(seat)) => {
+                // It waits for no seat that anybody else could have.
+                self.line.retain(|asking| asking.party != party);
+                Err(Refusal::Seat { seat, seats: occupancy.seats })
+            }
             (None, None) => Err(Refusal::Full { seats: occupancy.seats }),
         }
     }

@@ -28,7 +28,7 @@ use seats::seat;
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 8;
+pub const PROTOCOL_VERSION: u16 = 9;
 
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;

@@ -3,6 +3,7 @@
 
 use super::play::Play;
 use super::{LockstepSession, Phase};
+use crate::net::connection::keys::SecretRng;
 use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::lockstep::fair::FairPlay;
@@ -18,8 +19,8 @@ use crate::net::wire::message::{Body, Malformed, Seats};
 use crate::sim::{PlayerId, Tick};
 use alloc::boxed::Box;
 use arrayvec::ArrayVec;
-use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::Rng as _;
+use zeroize::Zeroizing;
 
 /// What a PlayerInput datagram says, in a match of either kind.
 pub(super) struct Said<'a> {
@@ -155,10 +156,10 @@ impl LockstepSession {
     pub(super) fn prepare_fair(&mut self) {
         let (Some(play), Some(seated)) = (&mut self.play, &self.seated) else { return };
         if self.config.is_fair {
-            let mut seed = [0; 32];
-            self.rng.fill_bytes(&mut seed);
+            let mut seed = Zeroizing::new([0; 32]);
+            self.rng.fill_bytes(&mut *seed);
             let lead = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), false);
-            let fair = FairPlay::new(&seated.seating, ChaCha12Rng::from_seed(seed), lead);
+            let fair = FairPlay::new(&seated.seating, SecretRng::new(&seed), lead);
             play.fair = Some(Box::new(fair));
         }
         let way_us = self.way_guess_us();

@@ -105,6 +105,8 @@ pub struct JoinShare {
     pub map: u64,
     /// Whether inputs are committed to before they are revealed.
     pub is_fair: bool,
+    /// The host's part of the exchange's session id, drawn for each exchange.
+    pub session: [u8; 8],
     /// The host's share of the key exchange.
     pub share: [u8; 32],
     /// Shows that the host has derived the same key as the guest, and from the same messages.
