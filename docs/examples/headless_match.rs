@@ -55,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         countdown,
         beacon: None,
         shared_address: false,
+        ready_within: None,
     };
     let guest = GuestConfig::new(host_udp.local_address());
     // The last argument is the session's entropy: use unpredictable bytes outside of a demonstration.

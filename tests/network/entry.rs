@@ -228,7 +228,7 @@ fn check_floods(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn a_guest_has_its_seat_in_time_beside_a_flood_of_key_exchanges() {
-    check_floods(0..2);
+    check_floods(0..1);
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn scalars(guest_seed: [u8; 32], host_seed: [u8; 32]) -> [[u8; 64]; 2] {
     let (mut guest, mut host) = (ChaCha12Rng::from_seed(guest_seed), ChaCha12Rng::from_seed(host_seed));
     let mut drawn = [[0; 64]; 2];
     // Nonce, connection id, and the secret from which its keys to other guests follow.
-    (guest.next_u64(), guest.next_u32());
+    guest.next_u64();
+    guest.next_u32();
     guest.fill_bytes(&mut [0; 32]);
     guest.fill_bytes(&mut drawn[0]);
     // The keys of cookies and of limits, and the secret from which its signatures follow.

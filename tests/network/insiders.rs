@@ -364,11 +364,11 @@ fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() 
 
 /// Three guests of one address ask a host of four: who has a seat, and what the others are told.
 fn three_of_one_address(host: HostConfig) -> [(bool, Option<Event>); 3] {
-    let code = host.room_code;
+    let code = host.room_code.clone();
     let mut host = LockstepSession::host(Time(0), settings(InputDelay::Auto), host, entropy(1));
     let mut join = |n: u8| {
         let from = SocketAddr::new(GUEST.ip(), 5_000 + u16::from(n));
-        let config = GuestConfig { room_code: code, ..guest_config() };
+        let config = GuestConfig { room_code: code.clone(), ..guest_config() };
         let mut guest = Join::new(Time(0), settings(InputDelay::Auto), config, entropy(10 + n));
         for _ in 0..3 {
             guest.handle_timeout(Time(0));
