@@ -10,8 +10,8 @@ use std::time::Duration;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, MatchThread, data};
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, Settings,
+    AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
+    OnLoss, PlayerName, RoomCode, Settings,
 };
 use mini_rts_arena::sim::{AttackBehaviour, TickRate, fingerprint};
 use mini_rts_arena::transport::{PortChoice, Udp, clock};
@@ -54,8 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         teams,
         countdown,
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
     };
     let guest = GuestConfig::new(host_udp.local_address());
     // The last argument is the session's entropy: use unpredictable bytes outside of a demonstration.

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use mini_rts_arena::game::data;
 use mini_rts_arena::net::{
-    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, RoomCode, Seat, Settings, Time,
+    AdmissionRules, Architecture, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, RoomCode, Seat, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint,
@@ -107,8 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         teams,
         countdown,
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
     };
     let (name, input_delay, timeout) = (PlayerName::new("ann")?, InputDelay::Auto, Duration::from_secs(3));
     let (wait, on_loss, stays) = (Some(Duration::from_secs(10)), OnLoss::End, false);

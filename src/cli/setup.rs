@@ -19,8 +19,9 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, READY_WITHIN_USUAL, RoomCode, ServerConfig, ServerSession, Settings, Token,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, RoomCode, ServerConfig, ServerSession, Settings,
+    Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
@@ -143,8 +144,10 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         teams: teams(&arguments.table)?,
         countdown: countdown(game.output.headless),
         beacon: Some(beacon.clone()),
-        shared_address: arguments.shared_address,
-        ready_within: ready_within(arguments.ready_within, game.output.headless),
+        admission: AdmissionRules {
+            shared_address: arguments.shared_address,
+            ready_within: ready_within(arguments.ready_within, game.output.headless),
+        },
     };
     let options = options(game, Some(rules), Some(map), Some(seed))?;
     let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
@@ -192,8 +195,10 @@ pub(crate) fn serve(
         host,
         countdown: countdown(arguments.headless),
         beacon: Some(beacon.clone()),
-        shared_address: arguments.shared_address,
-        ready_within: ready_within(arguments.ready_within, arguments.headless),
+        admission: AdmissionRules {
+            shared_address: arguments.shared_address,
+            ready_within: ready_within(arguments.ready_within, arguments.headless),
+        },
         timeout: network.timeout,
         rejoin: arguments.rejoin.unwrap_or(Duration::ZERO),
         wait: Some(network.wait(arguments.headless)),

@@ -10,8 +10,8 @@ use super::options::MatchOptions;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::server::{Server, ServerOptions, ServerThread};
 use crate::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join,
+    LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
 };
 use crate::replay::{End, Replay};
 use crate::sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
@@ -83,8 +83,7 @@ fn a_match_that_panics_closes_its_recording_and_notifies_the_others() {
         teams: [0, 1].into_iter().collect(),
         countdown: COUNTDOWN,
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
     };
     let session = LockstepSession::host(clock::now(), settings(), host, [1; 32]);
     let record = Some(folder.path().join("broken"));
@@ -110,8 +109,7 @@ fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
         host: None,
         countdown: COUNTDOWN,
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
         timeout: Duration::from_secs(20),
         rejoin: Duration::ZERO,
         wait: None,

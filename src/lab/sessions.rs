@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use crate::net::{
-    Architecture, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
+    AdmissionRules, Architecture, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
 };
 use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
@@ -70,8 +70,7 @@ impl Table<'_> {
             teams,
             countdown: COUNTDOWN,
             beacon: None,
-            shared_address: false,
-            ready_within: None,
+            admission: AdmissionRules::default(),
         };
         LockstepSession::host(now, settings, host, self.entropy(0))
     }
@@ -92,8 +91,7 @@ impl Table<'_> {
             host: None,
             countdown: COUNTDOWN,
             beacon: None,
-            shared_address: false,
-            ready_within: None,
+            admission: AdmissionRules::default(),
             timeout: TIMEOUT,
             rejoin: Duration::ZERO,
             wait: Some(WAIT),

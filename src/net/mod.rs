@@ -43,7 +43,7 @@ pub use lockstep::heads::Equivocation;
 pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession};
 pub use outbox::Transmit;
 pub use server::{BITS_PER_S_USUAL, ClientCounts, ClientStatus, ServerConfig, ServerSession, ServerTick};
-pub use table::admission::READY_WITHIN_USUAL;
+pub use table::admission::{AdmissionRules, READY_WITHIN_USUAL};
 pub use table::chat::TooManyLines;
 pub use table::delay::{DELAY_TICKS_MAX, InputDelay};
 pub use table::local_inputs::TooManyCommands;

@@ -12,9 +12,9 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientSession, ENVELOPE_BYTES, End, Entropy, Event, FRAGMENT_BYTES, GuestConfig,
-    HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss, PacketProtection, PlayerName,
-    RoomCode, ServerConfig, ServerSession, Settings, TAG_BYTES, Time, TimedInputs, Transmit,
+    AdmissionRules, Architecture, ClientSession, ENVELOPE_BYTES, End, Entropy, Event, FRAGMENT_BYTES,
+    GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss, PacketProtection,
+    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, TAG_BYTES, Time, TimedInputs, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -156,8 +156,7 @@ impl Table {
                 teams,
                 countdown,
                 beacon: None,
-                shared_address: false,
-                ready_within: None,
+                admission: AdmissionRules::default(),
             };
             let session = LockstepSession::host(now, self.settings(), host, Entropy::plaintext([1; 32]));
             return if self.is_real { self.game(session, 0) } else { Node::Lockstep(Box::new(session)) };
@@ -171,8 +170,7 @@ impl Table {
             host: None,
             countdown,
             beacon: None,
-            shared_address: false,
-            ready_within: None,
+            admission: AdmissionRules::default(),
             timeout: Duration::from_secs(3),
             rejoin: Duration::from_secs(10),
             wait: None,

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::peers::{GUEST, HOST, Peer, address, body, entropy, guest_config, host_config, run, settings};
 use mini_rts_arena::net::message::{JOIN_REQUEST_BYTES, PacketId, Ping, encode};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, PacketProtection, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig, ServerSession,
-    Settings, Time, Transmit,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, End, Event, GuestConfig, HostConfig, InputDelay, Join,
+    LockstepSession, MatchConfig, PacketProtection, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig,
+    ServerSession, Settings, Time, Transmit,
 };
 
 /// Whoever opens the room.
@@ -31,8 +31,8 @@ macro_rules! each {
 
 impl Host {
     fn new(architecture: Architecture, room_code: RoomCode) -> Self {
-        let ready_within = Some(READY_WITHIN_USUAL);
-        let host = HostConfig { room_code, ready_within, ..host_config(2, 60) };
+        let admission = AdmissionRules { shared_address: false, ready_within: Some(READY_WITHIN_USUAL) };
+        let host = HostConfig { room_code, admission, ..host_config(2, 60) };
         if architecture == Architecture::P2p {
             let settings = Settings { wait: None, ..settings(InputDelay::Auto) };
             return Self::Peer(LockstepSession::host(Time(0), settings, host, [1; 32]));
@@ -44,8 +44,7 @@ impl Host {
             host: None,
             countdown: host.countdown,
             beacon: None,
-            shared_address: false,
-            ready_within,
+            admission,
             timeout: Duration::from_secs(3),
             rejoin: Duration::ZERO,
             wait: None,
@@ -327,7 +326,8 @@ fn beside_a_stranger(is_ready: bool) -> (Vec<End>, Duration) {
     const ASKS: Time = Time(2_000_000);
     let settings =
         |is_ready| Settings { is_ready, wait: Some(Duration::from_secs(30)), ..settings(InputDelay::Auto) };
-    let config = HostConfig { ready_within: Some(READY_WITHIN_USUAL), ..host_config(2, 60) };
+    let admission = AdmissionRules { shared_address: false, ready_within: Some(READY_WITHIN_USUAL) };
+    let config = HostConfig { admission, ..host_config(2, 60) };
     let host = LockstepSession::host(Time(0), settings(true), config, entropy(1));
     let peer = |now: Time, at: SocketAddr, is_ready: bool, n: u8| {
         Peer::new(Join::new(now, settings(is_ready), guest_config(), entropy(n)), at, "delay=5ms")

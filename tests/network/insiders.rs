@@ -12,8 +12,8 @@ use mini_rts_arena::net::message::{
     Bye, Delivery, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
 };
 use mini_rts_arena::net::{
-    ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, RESUME_COUNTDOWN,
-    Refusal, RoomCode, Settings, Time,
+    AdmissionRules, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    RESUME_COUNTDOWN, Refusal, RoomCode, Settings, Time,
 };
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 
@@ -400,7 +400,8 @@ fn one_address_does_not_take_every_seat() {
 #[test]
 fn guests_behind_one_router_take_every_seat_by_flag_or_code() {
     let all = [(true, None), (true, None), (true, None)];
-    assert_eq!(three_of_one_address(HostConfig { shared_address: true, ..host_config(4, 100) }), all);
+    let admission = AdmissionRules { shared_address: true, ready_within: None };
+    assert_eq!(three_of_one_address(HostConfig { admission, ..host_config(4, 100) }), all);
     assert_eq!(
         three_of_one_address(HostConfig { room_code: RoomCode::of("tea"), ..host_config(4, 100) }),
         all

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mini_rts_arena::net::message::{Lobby, PacketId};
 use mini_rts_arena::net::{
-    Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event, GuestConfig, HostConfig,
-    InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Roster,
-    Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
+    AdmissionRules, Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event, GuestConfig,
+    HostConfig, InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode,
+    Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -103,8 +103,7 @@ pub(crate) fn host_config(seats: u8, ticks: u32) -> HostConfig {
         teams: (0..seats).collect(),
         countdown: Duration::from_millis(300),
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
     }
 }
 

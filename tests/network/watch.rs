@@ -10,8 +10,8 @@ use mini_rts_arena::game::{
     ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data,
 };
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, Settings, Time,
+    AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
+    OnLoss, PlayerName, RoomCode, Settings, Time,
 };
 use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
 use mini_rts_arena::sim::{
@@ -193,8 +193,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         teams: [0, 1].into_iter().collect(),
         countdown: Duration::from_millis(100),
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
     let guest = GuestConfig::new(address);

@@ -176,7 +176,7 @@ pub(crate) struct HostArguments {
     /// With a server: for how long the seat of a client that is not heard is kept; 0 without a window, 45 with one.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
-    /// How long a guest may keep a full room waiting by not being ready before it loses its seat to whoever asks: 25
+    /// How long a guest may keep a full room waiting by not being ready before it loses its seat to one who asks: 25
     /// seconds without a window; with one you decide.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) ready_within: Option<Seconds>,
@@ -230,7 +230,7 @@ pub(crate) struct ServeArguments {
     /// another address. With --room it is so anyway.
     #[arg(long)]
     pub(crate) shared_address: bool,
-    /// How long a guest may keep a full room waiting by not being ready before it loses its seat to whoever asks: 25
+    /// How long a guest may keep a full room waiting by not being ready before it loses its seat to one who asks: 25
     /// seconds by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) ready_within: Option<Seconds>,

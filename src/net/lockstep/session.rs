@@ -158,10 +158,10 @@ impl LockstepSession {
         );
         let Entropy { seed, cipher } = entropy.into();
         let mut rng = SecretRng::new(&seed);
-        let shared_address = host.shared_address || !host.room_code.is_open();
+        let shared_address = host.admission.shared_address || !host.room_code.is_open();
         let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let admission = Admission::new(now, host.ready_within);
+        let admission = Admission::new(now, host.admission.ready_within);
         let room = HostedRoom::new(listener, host.beacon, give_up_at, shared_address, admission);
         let room = Box::new(room);
         let mut drawn = [0; 32];

@@ -142,8 +142,8 @@ impl ServerSession {
         let mut rng = SecretRng::new(&seed);
         let listener = Listener::new(now, config, settings.room_code.clone(), cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let shared_address = settings.shared_address || !settings.room_code.is_open();
-        let admission = Admission::new(now, settings.ready_within);
+        let shared_address = settings.admission.shared_address || !settings.room_code.is_open();
+        let admission = Admission::new(now, settings.admission.ready_within);
         let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at, shared_address, admission);
         Self {
             now,

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use crate::net::connection::keys::RoomCode;
 use crate::net::discovery::Beacon;
+use crate::net::table::admission::AdmissionRules;
 use crate::net::wire::message::{MatchConfig, Token};
 use crate::sim::PLAYERS_MAX;
 
@@ -31,12 +32,8 @@ pub struct ServerConfig {
     pub countdown: Duration,
     /// The room's announcement for discovery; the session keeps it up to date.
     pub beacon: Option<Beacon>,
-    /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
-    /// code has the same effect.
-    pub shared_address: bool,
-    /// Time for which a guest may keep a full room waiting before it loses its seat to whoever asks; `None` leaves it to
-    /// the host's player. See [`READY_WITHIN_USUAL`](crate::net::READY_WITHIN_USUAL).
-    pub ready_within: Option<Duration>,
+    /// Who may take a seat, and keep it.
+    pub admission: AdmissionRules,
     /// Silence after which a client is away.
     pub timeout: Duration,
     /// How long the seat of a client that is away is kept.

@@ -17,7 +17,7 @@ use crate::sim::{PLAYERS_MAX, PlayerId};
 /// seat.
 pub(in crate::net) const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// Time for which a guest may keep a full room waiting before it loses its seat to whoever asks, unless the host
+/// Time for which a guest may keep a full room waiting before it loses its seat to one who asks, unless the host
 /// sets another. Somebody who waits asks once a second, so nobody keeps him waiting for longer than 30 s.
 pub const READY_WITHIN_USUAL: Duration = Duration::from_secs(25);
 /// First wait of a guest that has lost a seat through its own fault, while others ask for one; doubled each time.
@@ -61,6 +61,17 @@ pub(in crate::net) fn may_sit(
 ) -> bool {
     let has = seated.filter(|other| other.to_canonical() == ip.to_canonical()).count();
     is_local(ip, own) || has < usize::from(seats_per_address(open))
+}
+
+/// Rules by which a host or a server gives seats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AdmissionRules {
+    /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
+    /// code has the same effect.
+    pub shared_address: bool,
+    /// Time for which a guest may keep a full room waiting before it loses its seat to one who asks; `None` leaves it to
+    /// the host's player. See [`READY_WITHIN_USUAL`].
+    pub ready_within: Option<Duration>,
 }
 
 /// A guest as far as the host can tell it from others: its network, and its port where guests of one address are
@@ -306,7 +317,7 @@ mod tests {
     const SEAT_1: Result<Grant, Refusal> = Ok(Grant { player: PlayerId(1), evicts: false });
 
     #[test]
-    fn who_keeps_a_full_room_waiting_loses_the_seat_to_whoever_asks_and_to_nobody_otherwise() {
+    fn who_keeps_a_full_room_waiting_loses_the_seat_to_one_who_asks_and_to_nobody_otherwise() {
         let mut admission = Admission::new(Time(0), Some(READY_WITHIN_USUAL));
         admission.seated(Time(0), party(MAL), PlayerId(1));
         for second in 1..=24 {

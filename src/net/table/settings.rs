@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::admission::AdmissionRules;
 use super::delay::InputDelay;
 use crate::net::connection::keys::RoomCode;
 use crate::net::discovery::Beacon;
@@ -56,12 +57,8 @@ pub struct HostConfig {
     pub countdown: Duration,
     /// The room's announcement for discovery; its players and names are kept up to date here.
     pub beacon: Option<Beacon>,
-    /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
-    /// code has the same effect.
-    pub shared_address: bool,
-    /// Time for which a guest may keep a full room waiting before it loses its seat to whoever asks; `None` leaves it to
-    /// the host's player. See [`READY_WITHIN_USUAL`](crate::net::READY_WITHIN_USUAL).
-    pub ready_within: Option<Duration>,
+    /// Who may take a seat, and keep it.
+    pub admission: AdmissionRules,
 }
 
 /// What a guest asks for. The host decides whatever is `None`.

@@ -12,8 +12,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig, PacketProtection,
-    RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig,
+    PacketProtection, RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
 use mini_rts_arena::sim::{Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -110,8 +110,7 @@ pub(crate) fn server_config(
         host: None,
         countdown: Duration::from_millis(300),
         beacon: None,
-        shared_address: false,
-        ready_within: None,
+        admission: AdmissionRules::default(),
         timeout: Duration::from_secs(3),
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mini_rts_arena::game::MatchEvent;
 use mini_rts_arena::net::message::{Bye, Chat, PacketId};
-use mini_rts_arena::net::{Architecture, ChatText, Refusal, ServerConfig};
+use mini_rts_arena::net::{AdmissionRules, Architecture, ChatText, Refusal, ServerConfig};
 
 use super::insider::{BOTH, Insider, all_played, ask, config, room, run_pinging, vacated};
 use super::net::{BOT, address};
@@ -91,7 +91,8 @@ fn one_address_leaves_a_seat_to_others_unless_it_is_this_computer() {
         let refused = ask(&mut net, at(remote, 6000), 100, None).expect("an answer");
         assert_eq!(refused.err(), Some(Refusal::Address { most }));
         assert!(ask(&mut net, address(1), 101, None).is_some_and(|seat| seat.is_ok()), "another may");
-        let shared = ServerConfig { shared_address: true, ..config(Architecture::ClientServer, 300, seats) };
+        let admission = AdmissionRules { shared_address: true, ready_within: None };
+        let shared = ServerConfig { admission, ..config(Architecture::ClientServer, 300, seats) };
         let mut net = room(shared, 0, "");
         for n in 0..u16::from(seats) {
             let seat = ask(&mut net, at(remote, 5000 + n), n as u8, None).expect("an answer");
