@@ -13,7 +13,7 @@ use mini_rts_arena::net::{
     ServerSession, Settings, Time, Transmit,
 };
 
-/// Whoever opens the room.
+/// A host or a server.
 #[expect(clippy::large_enum_variant, reason = "there are few")]
 enum Host {
     Peer(LockstepSession),
@@ -321,7 +321,7 @@ fn a_stranger_who_is_never_ready_holds_a_seat_for_at_most_30_seconds_while_a_gue
 }
 
 /// The end of a guest who asks for a seat after 2 s, and when its match began, beside a stranger who takes one at once,
-/// acknowledges what it is told, says nothing, and comes back as soon as it is dropped.
+/// acknowledges every message, says nothing, and comes back as soon as it is dropped.
 fn beside_a_stranger(is_ready: bool) -> (Vec<End>, Duration) {
     const ASKS: Time = Time(2_000_000);
     let settings =

@@ -22,7 +22,7 @@ const WAITING_MAX: usize = 16;
 /// Time after its last request for which an address keeps its turn; a guest repeats its request every 100 ms.
 const WAITS_FOR: Duration = Duration::from_millis(250);
 
-/// The limits on key exchanges. When all addresses together ask for too many, they take turns: the one that was served
+/// The limits on key exchanges. When all addresses together ask for too many, they take turns: that which was served
 /// longest ago, or never, comes first.
 #[derive(Clone, Debug)]
 pub(super) struct ExchangeLimits {

@@ -24,7 +24,7 @@ pub const READY_WITHIN_USUAL: Duration = Duration::from_secs(25);
 const PENALTY_FIRST: Duration = Duration::from_secs(60);
 /// Longest such wait.
 const PENALTY_LONGEST: Duration = Duration::from_secs(3600);
-/// Most penalties that are remembered; the one that ends first gives way.
+/// Most penalties that are remembered; the first to end gives way.
 const PENALTIES_MAX: usize = 64;
 /// Interval at which a guest in the line asks.
 pub(in crate::net) const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const IN_LINE_FOR: Duration = Duration::from_secs(3);
 /// Time after which somebody who was refused no longer counts as asking, for those with a penalty: people ask again by
 /// hand.
 const ASKS_FOR: Duration = Duration::from_secs(60);
-/// Most guests in the line; the one that asked longest ago gives way.
+/// Most guests in the line; the one whose last question is the oldest gives way.
 const LINE_MAX: usize = 16;
 /// Longest time between two looks at the lobby that counts as waiting: the host may have been suspended.
 const WATCH_MAX: Duration = Duration::from_secs(1);
