@@ -9,7 +9,9 @@ use twox_hash::XxHash3_64;
 use crate::net::rate_limit::TokenBucket;
 use crate::net::time::Time;
 
-/// Exchanges per second and address, as many of them at once.
+/// Exchanges of an address at once: as many as guests behind one router may have.
+const AT_ONCE: u32 = 4;
+/// Exchanges per second and address after these.
 const PER_ADDRESS_OPEN: u32 = 4;
 const PER_ADDRESS_LOCKED: u32 = 2;
 /// The same of all addresses together.
@@ -28,8 +30,8 @@ const WAITS_FOR: Duration = Duration::from_millis(250);
 pub(super) struct ExchangeLimits {
     key: u64,
     all: TokenBucket,
-    /// Time between two exchanges of an address, and how many it may have at once.
-    per_address: (Duration, u32),
+    /// Time between two exchanges of an address.
+    interval: Duration,
     /// By address: when it would have had all its exchanges so far at its rate. The earlier, the fewer it had.
     used_until: [Time; PLACES],
     waiting: ArrayVec<Waiting, WAITING_MAX>,
@@ -57,7 +59,7 @@ impl ExchangeLimits {
         Self {
             key,
             all: TokenBucket::new(now, IN_ALL, IN_ALL),
-            per_address: (Duration::from_secs(1) / per_s, per_s),
+            interval: Duration::from_secs(1) / per_s,
             used_until: [Time(0); PLACES],
             waiting: ArrayVec::new(),
         }
@@ -67,8 +69,7 @@ impl ExchangeLimits {
     pub(super) fn take(&mut self, now: Time, ip: IpAddr) -> bool {
         let place = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes()) as usize % PLACES;
         let Some(&used_until) = self.used_until.get(place) else { return false };
-        let (interval, at_once) = self.per_address;
-        if used_until > now.plus(interval * (at_once - 1)) {
+        if used_until > now.plus(self.interval * (AT_ONCE - 1)) {
             return false;
         }
         self.waiting.retain(|other| other.place != place && now.since(other.asked) < WAITS_FOR);
@@ -78,7 +79,7 @@ impl ExchangeLimits {
             return false;
         }
         if let Some(place) = self.used_until.get_mut(place) {
-            *place = used_until.max(now).plus(interval);
+            *place = used_until.max(now).plus(self.interval);
         }
         true
     }
@@ -108,7 +109,7 @@ mod tests {
     fn an_address_gets_two_exchanges_a_second_in_a_locked_room_and_all_together_twenty() {
         let mut limits = ExchangeLimits::new(Time(0), 5, false);
         let mut taken = |ms: u64, ip| limits.take(Time(1_000 * ms), ip);
-        assert!(taken(0, address(1)) && taken(0, address(1)) && !taken(0, address(1)));
+        assert!((0..4).all(|_| taken(0, address(1))) && !taken(0, address(1)));
         assert!(!taken(499, address(1)) && taken(500, address(1)) && !taken(501, address(1)));
         let all = (2..200).filter(|&n| taken(1_000, address(n))).count();
         assert_eq!(all, 20);
@@ -141,6 +142,6 @@ mod tests {
     fn a_network_of_ipv6_is_one_address() {
         let mut limits = ExchangeLimits::new(Time(0), 5, false);
         let v6 = |n| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, n));
-        assert_eq!((0..50).filter(|&n| limits.take(Time(0), v6(n))).count(), 2);
+        assert_eq!((0..50).filter(|&n| limits.take(Time(0), v6(n))).count(), 4);
     }
 }
