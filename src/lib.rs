@@ -22,3 +22,10 @@ pub mod replay;
 pub mod sim;
 mod text;
 pub mod transport;
+
+/// The version of this program with the commit that it was built from, such as `0.2.0+abc1234`: who must find the
+/// same program again needs both. `+unknown` where neither `ARENA_COMMIT` nor a `.git` told the build.
+pub const VERSION: &str = env!("PROGRAM_VERSION");
+
+/// More digits of that commit, or `unknown`.
+pub const COMMIT: &str = env!("ARENA_COMMIT");

@@ -5,7 +5,7 @@ mod matches;
 mod measure;
 mod replay;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFi
 /// match ended in a desync; 2 wrong use or an error, in one line on stderr. Closing stdout or stderr early does
 /// not change the exit code; a write error, such as a full disk, makes it 2.
 #[derive(Debug, Parser)]
-#[command(name = "arena", version, args_conflicts_with_subcommands = true)]
+#[command(name = "arena", version = mini_rts_arena::VERSION, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
@@ -166,7 +166,7 @@ pub(crate) struct CompareArguments {
     pub(crate) from: Option<PathBuf>,
     /// Play the base case alone, on this recorded access link of every player: lines of `ms,delay_ms` or `ms,lost`, from
     /// another instant on for each player, direction and seed.
-    #[arg(long, value_name = "trace=FILE", value_parser = traced_link, conflicts_with_all = ["real", "from", "view"])]
+    #[arg(long, value_name = "trace=FILE", value_parser = OsStringValueParser::new().try_map(traced_link), conflicts_with_all = ["real", "from", "view"])]
     pub(crate) link: Option<PathBuf>,
     /// Write a line for each match, and on what it was measured.
     #[arg(long, value_name = "FILE")]
@@ -193,8 +193,16 @@ pub(crate) struct CompareArguments {
     pub(crate) json: bool,
 }
 
-fn traced_link(text: &str) -> Result<PathBuf, String> {
-    let file = text.strip_prefix("trace=").filter(|file| !file.is_empty());
+#[expect(clippy::needless_pass_by_value, reason = "clap gives it")]
+fn traced_link(text: OsString) -> Result<PathBuf, String> {
+    #[cfg(unix)]
+    let file = {
+        use std::os::unix::ffi::OsStrExt as _;
+        text.as_bytes().strip_prefix(b"trace=").map(std::ffi::OsStr::from_bytes)
+    };
+    #[cfg(not(unix))]
+    let file = text.to_str().and_then(|text| text.strip_prefix("trace=")).map(std::ffi::OsStr::new);
+    let file = file.filter(|file| !file.is_empty());
     file.map(PathBuf::from).ok_or_else(|| "expected trace=FILE".to_owned())
 }
 
@@ -281,7 +289,7 @@ pub(crate) struct WatchBothArguments {
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(crate) prediction: Switch,
     /// The seed of every random draw; a random one by default.
-    #[arg(long)]
+    #[arg(long, value_parser = seed())]
     pub(crate) seed: Option<u64>,
 }
 
@@ -332,8 +340,8 @@ pub(crate) enum BotChoice {
 
 impl BotChoice {
     /// The rules by which it plays if no others are given: a probe measures, and nothing must end its match.
-    pub(crate) fn rules(self) -> Option<String> {
-        (self == Self::Probe).then(|| "endless".to_owned())
+    pub(crate) fn rules(self) -> Option<PathBuf> {
+        (self == Self::Probe).then(|| "endless".into())
     }
 
     /// The hero that it leads: the tutorial's rules make the archer harmless.
@@ -429,6 +437,13 @@ impl std::str::FromStr for Teams {
             || format!("expected a team from 0 to {} for each seat, such as 0,0,1,1", PLAYERS_MAX - 1);
         teams.map(Self::Each).ok_or_else(expected)
     }
+}
+
+/// The largest seed, 2^53 - 1: every reader of JSON has it exactly.
+const SEED_MAX: u64 = (1 << 53) - 1;
+
+fn seed() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(..=SEED_MAX)
 }
 
 /// A time in seconds, from a hundredth to a day.

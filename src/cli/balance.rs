@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use std::time::Instant;
 use super::args::BalanceArguments;
 use super::console::{self, found, print, progress_of_parts};
 use mini_rts_arena::game::data;
+use mini_rts_arena::game::text_file;
 use mini_rts_arena::lab::balance::{
-    BalanceOptions, BalanceReport, BalanceShard, Figure, Unit, Verdict, balance, balance_shard, merged,
+    BALANCE_SHARD_BYTES_MAX, BalanceOptions, BalanceReport, BalanceShard, Figure, Unit, Verdict, balance,
+    balance_shard, merged,
 };
 use mini_rts_arena::sim::{Map, TickRate};
 
@@ -50,8 +52,9 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn read_shard(file: &Path) -> anyhow::Result<BalanceShard> {
-    let read =
-        || -> anyhow::Result<BalanceShard> { Ok(BalanceShard::read(BufReader::new(File::open(file)?))?) };
+    let read = || -> anyhow::Result<BalanceShard> {
+        Ok(BalanceShard::read(&text_file::read(file, BALANCE_SHARD_BYTES_MAX)?)?)
+    };
     read().with_context(|| format!("cannot read the results in {}", file.display()))
 }
 
@@ -63,7 +66,7 @@ fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
     let maps: Vec<Arc<Map>> = if arguments.map.is_empty() {
         data::embedded_maps().collect()
     } else {
-        arguments.map.iter().map(|map| data::map(map)).collect::<Result<_, _>>()?
+        arguments.map.iter().map(data::map).collect::<Result<_, _>>()?
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(BalanceOptions {

@@ -1,6 +1,5 @@
 //! `arena check`.
 
-mod adversary;
 mod against;
 mod bundle;
 mod byzantine;
@@ -8,10 +7,12 @@ mod campaign;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::args::{CheckArguments, SeatInjection};
+use super::console::shown;
 use super::headless::progress_bar;
 use super::{console, paths, setup};
 use clap::ValueEnum as _;
@@ -31,9 +32,6 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.fair && arguments.architecture != Architecture::P2p {
         bail!("--fair is of matches without a server; leave --architecture out");
-    }
-    if arguments.adversary {
-        return adversary::run(arguments);
     }
     if arguments.is_virtual {
         return campaign::run(arguments);
@@ -67,14 +65,15 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
         InputDelay::Ticks(ticks) => ticks.to_string(),
     };
     let data = [("--map", &arguments.map), ("--rules", &arguments.rules)];
-    let data = data.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?)));
-    let mut shared = Vec::new();
+    let data = data.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
+    let mut shared: Vec<OsString> = Vec::new();
     if side != Side::All {
         // A person has to walk over to start the other side.
-        shared.push(format!("--wait={}", WAIT.as_secs()));
+        shared.push(format!("--wait={}", WAIT.as_secs()).into());
     }
     let rules = arguments.bot.rules().filter(|_| arguments.rules.is_none());
-    let rules = rules.map(|rules| format!("--rules={rules}"));
+    let rules = rules.map(|rules| ("--rules", rules));
+    let data = data.chain(rules).flat_map(|(flag, value)| [flag.into(), value.into_os_string()]);
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
         architecture: arguments.architecture,
@@ -89,7 +88,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
             .into_iter()
             .chain(arguments.fair.then(|| "--fair".into()))
             .collect(),
-        arguments: shared.into_iter().chain(data).chain(rules).collect(),
+        arguments: shared.into_iter().chain(data).collect(),
         seat_arguments: vec![format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")],
         link: arguments.link.clone(),
         inject: arguments
@@ -173,7 +172,7 @@ fn desync_json(FirstDesync { seed, report, file }: &FirstDesync) -> Value {
         "field": report["field"],
         "row": report["row"],
         "values": values,
-        "report": file,
+        "report": shown(file),
         "seed": seed,
     })
 }

@@ -6,16 +6,17 @@ mod report;
 
 use anyhow::Context as _;
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::args::CompareArguments;
-use super::console::{found, print, progress_of_parts};
+use super::console::{self, found, print, progress_of_parts};
+use mini_rts_arena::game::text_file;
 use mini_rts_arena::lab::compare::{
-    Analysis, LinkTrace, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, figure_files, page,
-    real, study, summarize,
+    Analysis, LinkTrace, RealOptions, RealStudy, Recorded, STUDY_BYTES_MAX, Size, Study, StudyOptions,
+    TRACE_BYTES_MAX, figure_files, page, real, study, summarize,
 };
 use mini_rts_arena::replay::Replay;
 use mini_rts_arena::sim::Tick;
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
             study.write(&mut to)?;
             Ok(to.flush()?)
         };
-        write().with_context(|| format!("cannot write {}", file.display()))?;
+        console::wrote(file, write());
     }
     if let Some(shard) = arguments.shard {
         outln!("shard {shard}: {} matches", study.rows.len());
@@ -52,8 +53,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     let cells = summarize(&study.rows);
     let analysis = Analysis::of(&cells);
     if let Some(file) = &arguments.html {
-        std::fs::write(file, page(&study, &analysis))
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        console::wrote(file, std::fs::write(file, page(&study, &analysis)));
     }
     if let Some(folder) = &arguments.figures {
         let write = || -> std::io::Result<()> {
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
             let mut files = figure_files(&analysis).into_iter();
             files.try_for_each(|(name, content)| std::fs::write(folder.join(name), content))
         };
-        write().with_context(|| format!("cannot write the figures into {}", folder.display()))?;
+        console::wrote(folder, write());
     }
     for file in &arguments.markdown {
         let splice = || -> anyhow::Result<()> {
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Study> {
-    let read = || -> anyhow::Result<Study> { Ok(Study::read(BufReader::new(File::open(file)?))?) };
+    let read = || -> anyhow::Result<Study> { Ok(Study::read(&text_file::read(file, STUDY_BYTES_MAX)?)?) };
     read().with_context(|| format!("cannot make a study of {}", file.display()))
 }
 
@@ -127,7 +127,8 @@ fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Re
 }
 
 fn trace(file: &Path) -> anyhow::Result<Arc<LinkTrace>> {
-    let read = || -> anyhow::Result<LinkTrace> { Ok(LinkTrace::read(BufReader::new(File::open(file)?))?) };
+    let read =
+        || -> anyhow::Result<LinkTrace> { Ok(LinkTrace::read(&text_file::read(file, TRACE_BYTES_MAX)?)?) };
     read().map(Arc::new).with_context(|| format!("cannot read the link in {}", file.display()))
 }
 

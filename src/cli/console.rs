@@ -14,6 +14,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{FAILED, FOUND};
 
@@ -21,6 +22,10 @@ use super::{FAILED, FOUND};
 static OUT: OnceLock<io::Error> = OnceLock::new();
 /// The same of stderr.
 static LOG: OnceLock<io::Error> = OnceLock::new();
+/// Whether another file could not be written.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+/// Exit code after a second Ctrl-C, as a shell has it of a process that the first one ends.
+const INTERRUPTED: i32 = 130;
 
 /// Prints a part of the result.
 macro_rules! out {
@@ -51,10 +56,29 @@ pub(crate) fn write_log(what: fmt::Arguments<'_>) {
     keep(&LOG, io::stderr().write_fmt(what));
 }
 
+/// Says which file could not be written, and why. The command continues, since its result is worth more, and
+/// [`finish`] makes its exit code that of an error.
+pub(crate) fn not_written(file_and_reason: impl fmt::Display) {
+    HAS_FAILED.store(true, Ordering::Relaxed);
+    logln!("error: cannot write {file_and_reason}");
+}
+
+/// Takes note of whether a file was written.
+pub(crate) fn wrote(file: &Path, result: Result<(), impl Into<anyhow::Error>>) {
+    if let Err(error) = result {
+        not_written(format_args!("{}: {:#}", file.display(), error.into()));
+    }
+}
+
 /// Prints a result: as JSON if that was asked for, else as text.
 pub(crate) fn print(is_json: bool, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
     let result = if is_json { json().to_string() } else { text() };
     outln!("{}", result.strip_suffix('\n').unwrap_or(&result));
+}
+
+/// A path as text, for JSON too: what is no Unicode in it is replaced.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// Prints where a match was recorded: last, and never in the way of JSON.
@@ -85,7 +109,9 @@ pub(crate) fn finish(code: ExitCode) -> ExitCode {
     keep(&OUT, io::stdout().flush());
     let failed = [(&OUT, "the result to stdout"), (&LOG, "to stderr")];
     let failed = failed.into_iter().find_map(|(stream, what)| Some((stream.get()?, what)));
-    let Some((error, what)) = failed else { return code };
+    let Some((error, what)) = failed else {
+        return if HAS_FAILED.load(Ordering::Relaxed) { ExitCode::from(FAILED) } else { code };
+    };
     logln!("error: cannot write {what}: {error}; send it where there is room");
     ExitCode::from(FAILED)
 }
@@ -119,19 +145,55 @@ pub(crate) fn progress_of_parts(template: &str) -> (ProgressBar, impl Fn(usize, 
 /// An empty table with this header.
 pub(crate) fn table(header: impl Into<comfy_table::Row>) -> Table {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
+    table.load_style(comfy_table::presets::ASCII_BORDERS_ONLY_CONDENSED);
     table.set_header(header);
     table
 }
 
-/// Ctrl-C sends `leave`, once the match or server takes it.
+/// Ctrl-C, SIGTERM and SIGHUP send `leave`, once the match or server takes it.
 pub(crate) fn on_interrupt<C: Send + 'static>(control: &Sender<C>, leave: fn() -> C) -> anyhow::Result<()> {
     let control = control.clone();
-    let handler = move || {
+    on_signal(move || {
         // A full queue means that leaving is under way.
         let _ = control.try_send(leave());
+    })
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP call `leave`, and the second of them ends the process at once. Those that were ignored when
+/// it started stay so: by `nohup`, or in the background of a script.
+pub(crate) fn on_signal(mut leave: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
+    let mut is_leaving = false;
+    let handler = move || {
+        if core::mem::replace(&mut is_leaving, true) {
+            std::process::exit(INTERRUPTED);
+        }
+        leave();
     };
-    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
+    keeping_ignored(|| ctrlc::set_handler(handler)).context("cannot listen for Ctrl-C")
+}
+
+/// Lets `install` set handlers of signals, and takes them away again from signals that were ignored.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the dispositions of signals have no safe interface")]
+fn keeping_ignored<T>(install: impl FnOnce() -> T) -> T {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+
+    // SAFETY: an ignored signal runs no code.
+    let ignore = |which: Signal| unsafe { signal(which, SigHandler::SigIgn) };
+    // `install` replaces what is set here.
+    let all = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    let ignored: Vec<Signal> =
+        all.into_iter().filter(|&which| matches!(ignore(which), Ok(SigHandler::SigIgn))).collect();
+    let installed = install();
+    for which in ignored {
+        let _ = ignore(which);
+    }
+    installed
+}
+
+#[cfg(not(unix))]
+fn keeping_ignored<T>(install: impl FnOnce() -> T) -> T {
+    install()
 }
 
 /// A line above the bar.

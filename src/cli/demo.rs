@@ -38,7 +38,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     if summary.hash != other.hash {
         bail!("the two peers' hashes differ: {:x} and {:x}", summary.hash.whole, other.hash.whole);
     }
-    let Some(replay) = &summary.replay else { bail!("the match was not recorded") };
+    let Some(replay) = &summary.replay else { bail!("cannot write {}", summary.not_written.join(", nor ")) };
     let report = verify(replay, |_| {})?;
     if report.verdict != Verdict::Equal {
         bail!("the replay does not verify: {}", report.reason);

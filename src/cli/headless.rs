@@ -3,7 +3,7 @@
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::ProgressBar;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -248,16 +248,14 @@ pub(crate) fn report(
         (Err(error), _) => return report_without_match(error, port, json, game.wait()),
     };
     check_planted(game, summary)?;
-    let desync_file = write_desync(game, summary)?;
-    if let Some(error) = &summary.trace_error {
-        logln!("the trace is incomplete: {error}");
-    }
+    let desync_file = write_desync(game, summary);
     let to_json = || output::match_json(port, finished, summary, desync_file.as_deref());
     console::print(json, to_json, || output::match_text(finished, summary));
     if let Some(file) = &desync_file {
         logln!("desync report {}", file.display());
     }
     console::print_replay(json, summary.replay.as_deref());
+    summary.not_written.iter().for_each(console::not_written);
     Ok(console::found(summary.outcome == MatchOutcome::Desync))
 }
 
@@ -328,21 +326,17 @@ fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()>
 }
 
 /// Writes the report that all peers have alike, and beside it the bundle.
-fn write_desync(game: &MatchArguments, summary: &Summary) -> anyhow::Result<Option<PathBuf>> {
-    let Some(report) = &summary.desync else { return Ok(None) };
-    let file = match (&game.desync_report, &summary.replay) {
-        (Some(file), _) => file.clone(),
-        (None, Some(replay)) => replay.with_extension("desync.json"),
-        (None, None) => return Ok(None),
-    };
+fn write_desync(game: &MatchArguments, summary: &Summary) -> Option<PathBuf> {
+    let report = summary.desync.as_ref()?;
+    let beside = || Some(summary.replay.as_ref()?.with_extension("desync.json"));
+    let file = game.desync_report.clone().or_else(beside)?;
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
-    write_file(&file, format!("{text}\n").as_bytes())?;
+    let written = std::fs::write(&file, format!("{text}\n"));
+    let is_written = written.is_ok();
+    console::wrote(&file, written);
     if let Some(bundle) = &summary.bundle {
-        write_file(&file.with_extension("bundle"), &bundle.encode())?;
+        let bundle_file = file.with_extension("bundle");
+        console::wrote(&bundle_file, std::fs::write(&bundle_file, bundle.encode()));
     }
-    Ok(Some(file))
-}
-
-fn write_file(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+    is_written.then_some(file)
 }

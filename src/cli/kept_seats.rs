@@ -51,8 +51,9 @@ impl KeptSeat {
             name: game.player.name,
             is_archer: matches!(game.player.hero, Hero::Archer),
             code: game.network.room.clone(),
-            rules: game.terms.rules.clone(),
-            map: game.terms.map.clone(),
+            // A file whose name is no Unicode must be given again.
+            rules: game.terms.rules.as_deref().and_then(Path::to_str).map(str::to_owned),
+            map: game.terms.map.as_deref().and_then(Path::to_str).map(str::to_owned),
         }
     }
 
@@ -69,8 +70,8 @@ impl KeptSeat {
         game.player.hero = if self.is_archer { Hero::Archer } else { Hero::Swordsman };
         game.player.is_ready = true;
         game.network.room = game.network.room.take().or_else(|| self.code.clone());
-        game.terms.rules = game.terms.rules.take().or_else(|| self.rules.clone());
-        game.terms.map = game.terms.map.take().or_else(|| self.map.clone());
+        game.terms.rules = game.terms.rules.take().or_else(|| self.rules.as_ref().map(PathBuf::from));
+        game.terms.map = game.terms.map.take().or_else(|| self.map.as_ref().map(PathBuf::from));
     }
 }
 

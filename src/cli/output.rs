@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::console::shown;
 use mini_rts_arena::game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
 use mini_rts_arena::net::discovery::Room;
 use mini_rts_arena::net::{ClientStatus, DropCounts};
@@ -31,7 +32,8 @@ pub(crate) fn match_json(
         "fair": summary.config.is_fair,
         "player": summary.player.0,
         "port": port,
-        "replay": summary.replay,
+        "replay": summary.replay.as_deref().map(shown),
+        "not_written": summary.not_written,
         "commands": commands,
         "deaths": deaths,
         "captures": captures,
@@ -66,7 +68,7 @@ pub(crate) fn match_json(
         "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
         "scores": summary.scores.as_slice(),
         "desync": summary.desync,
-        "desync_report": desync_file,
+        "desync_report": desync_file.map(shown),
     })
 }
 
@@ -92,7 +94,8 @@ pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
         "ticks": summary.ticks,
         "state_hash": hex(summary.hash.whole),
         "port": port,
-        "replay": summary.replay,
+        "replay": summary.replay.as_deref().map(shown),
+        "not_written": summary.not_written,
         "clients": summary.clients.iter().map(client_json).collect::<Vec<_>>(),
         "tick_lateness_ms": lateness.map(|late| json!({ "p50": late.p50, "p99": late.p99 })),
         "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),

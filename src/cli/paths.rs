@@ -1,65 +1,118 @@
 //! Where files of the user go.
 
 use anyhow::{Context as _, anyhow};
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf, is_separator};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::console;
+use mini_rts_arena::replay::EXTENSION;
 
 /// The user's folder for what the program keeps, and in it the one for a kind: replays, pictures, reports of
 /// desyncs; the settings lie in it itself.
 pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
-    let folders = directories::ProjectDirs::from("", "", "mini-rts-arena").ok_or_else(|| {
-        anyhow!("this user has no home folder; say where with --record FILE, or --record off")
-    })?;
-    let folder = folders.data_dir().join(kind);
+    let folder = folder_of(kind)?;
     std::fs::create_dir_all(&folder).with_context(|| {
         format!("cannot make {}; say where with --record FILE, or --record off", folder.display())
     })?;
     Ok(folder)
 }
 
+/// The same folder, whether it exists or not.
+fn folder_of(kind: &str) -> anyhow::Result<PathBuf> {
+    let folders = directories::ProjectDirs::from("", "", "mini-rts-arena").ok_or_else(|| {
+        anyhow!("this user has no home folder; say where with --record FILE, or --record off")
+    })?;
+    Ok(folders.data_dir().join(kind))
+}
+
 /// Where a match is recorded, without the ending; `None` for `off`.
 pub(crate) fn replay_path(
-    record: Option<&str>,
+    record: Option<&Path>,
     player: &str,
     seed: Option<u64>,
 ) -> anyhow::Result<Option<PathBuf>> {
-    let path = match record {
-        Some("off") => return Ok(None),
+    match record {
+        Some(file) if file.as_os_str() == "off" => Ok(None),
         Some(file) => {
-            let path = PathBuf::from(file);
-            let is_folder = file.ends_with(std::path::is_separator) || path.is_dir();
-            anyhow::ensure!(!file.is_empty(), "--record has no name; give a FILE, or `off`");
-            anyhow::ensure!(!is_folder, "--record {file} is a folder; add the name of a file in it");
-            path
+            let last = file.as_os_str().as_encoded_bytes().last();
+            let is_folder = last.is_some_and(|&byte| is_separator(byte.into())) || file.is_dir();
+            let shown = file.display();
+            anyhow::ensure!(!is_folder, "--record {shown} is a folder; add the name of a file in it");
+            check_writable(file)?;
+            Ok(Some(file.to_owned()))
         }
         None => {
-            let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-            let stamp: String = now.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+            let stamp = stamp(unix_seconds());
             let seed = seed.map_or_else(String::new, |seed| format!("-seed{seed}"));
             // Two peers of one machine record side by side.
             let process = std::process::id();
-            data_folder("replays")?.join(format!("{stamp}{seed}-{player}-{process}"))
+            let name = format!("{stamp}{seed}-{player}-{process}");
+            match folder_of("replays") {
+                Ok(folder) => {
+                    // Where that fails, the recording says so when the match begins, and the match is played.
+                    let _ = std::fs::create_dir_all(&folder);
+                    Ok(Some(folder.join(name)))
+                }
+                Err(error) => {
+                    console::not_written(format_args!("the recording: {error}"));
+                    Ok(None)
+                }
+            }
         }
-    };
-    check_writable(&path)?;
-    Ok(Some(path))
+    }
 }
 
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    since_1970(SystemTime::now()).as_secs()
+}
+
+/// Nothing by a clock that stands before 1970.
+pub(crate) fn since_1970(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A date for the name of a file: `20261121T111111Z`.
+pub(crate) fn stamp(unix_s: u64) -> String {
+    utc(unix_s).chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// Seconds since 1970 as `2026-11-21T11:11:11Z`. They may come from a wrong clock or out of a file: what is later than
+/// the year 9999 is shown as its end.
+pub(crate) fn utc(unix_s: u64) -> String {
+    const LAST: u64 = 253_402_300_799;
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(unix_s.min(LAST))).to_string()
 }
 
 /// Finds out now, not when the match begins, that a file cannot be made there.
 fn check_writable(path: &Path) -> anyhow::Result<()> {
-    let named = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
-    let whole =
-        if path.extension().is_some_and(|ending| ending == "mra") { path.to_owned() } else { named(".mra") };
+    let is_whole = path.extension().is_some_and(|ending| ending == EXTENSION);
+    let whole = if is_whole { path.to_owned() } else { path.with_added_extension(EXTENSION) };
     anyhow::ensure!(!whole.exists(), "{} exists already; choose another --record", whole.display());
-    let probe = named(&format!(".{}.tmp", std::process::id()));
-    std::fs::File::create_new(&probe).with_context(|| {
-        format!("cannot record to {}; say where with --record FILE, or --record off", path.display())
-    })?;
-    std::fs::remove_file(&probe)?;
-    Ok(())
+    let probe = path.with_added_extension(format!("{}.tmp", std::process::id()));
+    match std::fs::File::create_new(&probe) {
+        Ok(_) => std::fs::remove_file(&probe).context("cannot remove a file that was just made"),
+        // There may be room once the match begins; if not, that is said then, and the match is played.
+        Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => Ok(()),
+        Err(error) => Err(error).with_context(|| {
+            format!("cannot record to {}; say where with --record FILE, or --record off", path.display())
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_clock_has_a_date() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(1_795_612_000), "2026-11-25T13:06:40Z");
+        assert_eq!([utc(253_402_300_800), utc(u64::MAX)], ["9999-12-31T23:59:59Z"; 2]);
+        assert_eq!(stamp(0), "19700101T000000Z");
+        let ten_years = Duration::from_secs(10 * 365 * 86_400);
+        assert_eq!(since_1970(UNIX_EPOCH - ten_years), Duration::ZERO);
+        assert_eq!(since_1970(UNIX_EPOCH + ten_years), ten_years);
+    }
 }

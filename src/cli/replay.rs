@@ -10,7 +10,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{ReplayAction, ReplayFiles};
+use super::console::shown;
 use super::headless::progress_bar;
+use super::paths;
 use super::{FAILED, FOUND};
 use mini_rts_arena::replay::{self, OpenError, ReplayInfo, Verdict, VerifyReport};
 use mini_rts_arena::sim::Tick;
@@ -77,7 +79,7 @@ fn verified(file: &Path, report: &VerifyReport) -> Looked {
     let verdict = report.verdict.as_str();
     let tick = |tick: Option<Tick>| tick.map(|tick| tick.0);
     let json = json!({
-        "file": file,
+        "file": shown(file),
         "verdict": verdict,
         "ticks": report.ticks,
         "first_bad_tick": tick(report.first_bad_tick),
@@ -115,7 +117,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
             .collect()
     };
     let json = json!({
-        "file": file,
+        "file": shown(file),
         "verdict": verdict,
         "reason": info.reason,
         "ticks": info.ticks,
@@ -137,14 +139,13 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     let mut text = format!("{}: {verdict}, {} ticks ({seconds:.1} s)", file.display(), info.ticks);
     if let Some(header) = header {
         let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
-        let started = std::time::UNIX_EPOCH + std::time::Duration::from_secs(header.started_unix_s);
         text += &format!(
             "\n  {} on {} by {} rules, seed {}, {hz} ticks/s\n  recorded {} by arena {} (simulation {}) on {}",
             names.join(" against "),
             header.map_name,
             header.rules_name,
             header.seed,
-            humantime::format_rfc3339_seconds(started),
+            paths::utc(header.started_unix_s),
             header.program,
             header.simulation_build,
             header.machine
@@ -165,7 +166,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
 fn unreadable(file: &Path, error: &OpenError) -> Looked {
     let is_read = !matches!(error, OpenError::Io(_));
     let json = json!({
-        "file": file,
+        "file": shown(file),
         "verdict": is_read.then(|| Verdict::Corrupt.as_str()),
         "ticks": 0,
         "first_bad_tick": null,

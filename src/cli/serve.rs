@@ -148,5 +148,6 @@ fn report(
     };
     console::print(arguments.json, || output::server_json(port, summary), || output::server_text(summary));
     console::print_replay(arguments.json, summary.replay.as_deref());
+    summary.not_written.iter().for_each(console::not_written);
     Ok(ExitCode::SUCCESS)
 }

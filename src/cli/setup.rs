@@ -2,8 +2,6 @@
 
 use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
-use std::fs::File;
-use std::io::BufReader;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +12,9 @@ use super::args::{
     Teams, TermsArguments, UPDATES_USUAL,
 };
 use super::paths;
+use mini_rts_arena::game::text_file;
 use mini_rts_arena::game::{
-    Inject, Match, MatchClock, MatchOptions, Script, Server, ServerOptions, Trace, data,
+    Inject, Match, MatchClock, MatchOptions, SCRIPT_BYTES_MAX, Script, Server, ServerOptions, Trace, data,
 };
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
@@ -107,7 +106,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
         seats: table.players,
         locked: arguments.network.room.is_some(),
         closed: false,
-        version: VersionText::new(env!("CARGO_PKG_VERSION")).expect("a version is visible ASCII"),
+        version: VersionText::new(mini_rts_arena::VERSION).expect("a version is visible ASCII"),
         build: SIMULATION_BUILD,
     };
     Ok(Decided { config, beacon, rules, map })
@@ -340,7 +339,7 @@ fn options(
 }
 
 fn script(file: &Path) -> anyhow::Result<Script> {
-    let read = || Script::read(BufReader::new(File::open(file)?));
+    let read = || -> anyhow::Result<Script> { Ok(Script::read(&text_file::read(file, SCRIPT_BYTES_MAX)?)?) };
     read().with_context(|| format!("{} is no script of commands", file.display()))
 }
 

@@ -82,7 +82,8 @@ pub enum BundleError {
     Damaged(usize),
     /// It comes from another simulation.
     #[error(
-        "recorded by simulation build {theirs}, this program has {SIMULATION_BUILD}: run it with that version"
+        "recorded by simulation build {theirs}, this is arena {} with {SIMULATION_BUILD}: run it with that version",
+        crate::VERSION
     )]
     ForeignBuild {
         /// The build that wrote it.

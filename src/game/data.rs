@@ -10,8 +10,6 @@
 )]
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +18,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 
 use super::outcome::MatchError;
+use super::text_file::{self, TextError};
 use crate::net::{MatchConfig, Roster};
 use crate::sim::{
     GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint,
@@ -61,16 +60,7 @@ pub enum DataError {
         /// As it was asked for.
         file: String,
         /// Why.
-        source: std::io::Error,
-    },
-    /// The file has too many bytes.
-    #[error(
-        "{} has more than {DATA_BYTES_MAX} bytes, the most for rules or a map: is it another file?",
-        Escaped(file)
-    )]
-    TooLarge {
-        /// As it was asked for.
-        file: String,
+        source: TextError,
     },
     /// The content is not what it should be.
     #[error("{}:{line}: {}: {}", Escaped(file), Escaped(field), Escaped(message))]
@@ -90,18 +80,20 @@ pub enum DataError {
 ///
 /// # Errors
 /// If there are none, or they are not valid.
-pub fn rules(name_or_path: &str) -> Result<Arc<Rules>, DataError> {
+pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
+    let name_or_path = name_or_path.as_ref();
     let text = text(RULES.iter().chain([&TUTORIAL_RULES]), name_or_path)?;
-    parse_rules(&Source { file: name_or_path, text: &text }).map(Arc::new)
+    parse_rules(&Source { file: &name_or_path.to_string_lossy(), text: &text }).map(Arc::new)
 }
 
 /// The map built in under this name, else the one in the file at this path.
 ///
 /// # Errors
 /// If there is none, or it is not valid.
-pub fn map(name_or_path: &str) -> Result<Arc<Map>, DataError> {
+pub fn map(name_or_path: impl AsRef<Path>) -> Result<Arc<Map>, DataError> {
+    let name_or_path = name_or_path.as_ref();
     let text = text(MAPS.iter().chain([&TUTORIAL_MAP]), name_or_path)?;
-    parse_map(&Source { file: name_or_path, text: &text }).map(Arc::new)
+    parse_map(&Source { file: &name_or_path.to_string_lossy(), text: &text }).map(Arc::new)
 }
 
 /// All rules built in, without those of the [`TUTORIAL`].
@@ -185,27 +177,13 @@ fn find<T: serde::Serialize>(
 
 fn text<'a>(
     mut embedded: impl Iterator<Item = &'a (&'a str, &'a str)>,
-    name_or_path: &str,
+    name_or_path: &Path,
 ) -> Result<String, DataError> {
-    if let Some((_, text)) = embedded.find(|(name, _)| *name == name_or_path) {
+    if let Some((_, text)) = embedded.find(|(name, _)| name_or_path.as_os_str() == *name) {
         return Ok((*text).to_owned());
     }
-    let unreadable = |source| DataError::Read { file: name_or_path.to_owned(), source };
-    read_text(Path::new(name_or_path))
-        .map_err(unreadable)?
-        .ok_or_else(|| DataError::TooLarge { file: name_or_path.to_owned() })
-}
-
-/// The text of a file, or `None` if it has more than [`DATA_BYTES_MAX`] bytes. The size of a pipe or a device
-/// is unknown, so the read itself is limited.
-fn read_text(file: &Path) -> std::io::Result<Option<String>> {
-    let mut bytes = Vec::new();
-    File::open(file)?.take(DATA_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > DATA_BYTES_MAX {
-        return Ok(None);
-    }
-    let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error()))
+    text_file::read(name_or_path, DATA_BYTES_MAX)
+        .map_err(|source| DataError::Read { file: name_or_path.to_string_lossy().into_owned(), source })
 }
 
 /// A text and where it came from, for errors.
@@ -545,14 +523,15 @@ mod tests {
         let fill = |length: u64| text.clone() + &"x".repeat(length as usize - text.len());
         for (length, is_read) in [(DATA_BYTES_MAX, true), (DATA_BYTES_MAX + 1, false), (30 << 20, false)] {
             std::fs::write(&file, fill(length)).expect("written");
-            for error in [rules(&file.to_string_lossy()).err(), map(&file.to_string_lossy()).err()] {
-                let is_too_large = matches!(&error, Some(DataError::TooLarge { .. }));
+            for error in [rules(&file).err(), map(&file).err()] {
+                let is_too_large =
+                    matches!(&error, Some(DataError::Read { source: TextError::TooLarge(_), .. }));
                 assert_eq!(is_too_large, !is_read, "{length} bytes: {error:?}");
             }
         }
         if cfg!(unix) {
             let error = rules("/dev/zero").expect_err("no end").to_string();
-            assert!(error.starts_with("/dev/zero has more than 1048576 bytes"), "{error}");
+            assert!(error.contains("/dev/zero") && error.contains("more than 1048576 bytes"), "{error}");
         }
     }
 

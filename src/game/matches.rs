@@ -333,9 +333,7 @@ impl Match {
             Event::Counting { begin } => {
                 self.begin = begin;
                 self.measures.begin(begin);
-                if let Err(error) = self.begin_recording() {
-                    return self.fail(error);
-                }
+                self.begin_recording();
             }
             Event::Over => self.on_closed(now, End::Finished),
             Event::Again => self.session.again(),
@@ -409,14 +407,15 @@ impl Match {
         Ok(hash)
     }
 
-    fn begin_recording(&mut self) -> Result<(), MatchError> {
-        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
+    fn begin_recording(&mut self) {
+        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return };
         if self.session.has_come_back() {
             self.events.tell([MatchEvent::RecordingStopped("the earlier ticks are not known here".into())]);
-            return Ok(());
+            return;
         }
         let (me, started) = (Some(self.session.player()), self.options.started_unix_s);
-        self.recording.begin(path, world, &self.roster, me, started)
+        let failed = self.recording.begin(path, world, &self.roster, me, started);
+        self.events.tell(failed);
     }
 
     /// Gives the commands of a probe or a script that are due.

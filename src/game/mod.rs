@@ -30,6 +30,7 @@ mod session;
 mod shared_steps;
 mod stats;
 mod summary;
+pub mod text_file;
 mod trace;
 mod view;
 

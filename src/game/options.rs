@@ -1,5 +1,6 @@
 //! The options of a peer's match.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,12 +60,16 @@ impl MatchOptions {
 pub(super) fn next_name(path: &Path) -> PathBuf {
     let is_whole = path.extension().is_some_and(|ending| ending == "mra");
     let name = if is_whole { path.file_stem() } else { path.file_name() };
-    let name = name.unwrap_or_default().to_string_lossy();
-    let numbered =
-        name.rsplit_once("-match").and_then(|(stem, number)| Some((stem, number.parse::<u8>().ok()?)));
-    let (stem, number) = numbered.unwrap_or((&name, 1));
-    let ending = if is_whole { ".mra" } else { "" };
-    path.with_file_name(format!("{stem}-match{}{ending}", u16::from(number) + 1))
+    let name = name.unwrap_or_default();
+    let numbered = name.to_str().and_then(|name| {
+        let (stem, number) = name.rsplit_once("-match")?;
+        Some((OsStr::new(stem), number.parse::<u8>().ok()?))
+    });
+    // A name that is no Unicode is not taken apart: it gets longer with each match.
+    let (stem, number) = numbered.unwrap_or((name, 1));
+    let mut next = stem.to_owned();
+    next.push(format!("-match{}{}", u16::from(number) + 1, if is_whole { ".mra" } else { "" }));
+    path.with_file_name(next)
 }
 
 /// A change to the state that the other peers do not make: a test of the desync check.

@@ -1,8 +1,8 @@
 //! How a match ends, and why there may be none.
 
 use super::data::{embedded_maps, embedded_rules};
+use crate::VERSION;
 use crate::net::Refusal;
-use crate::replay::{HeaderError, RecordError};
 use crate::sim::{NoSuchField, Outcome, PlayerId, World, fingerprint};
 
 /// Why and how a match ended.
@@ -85,12 +85,6 @@ pub enum MatchError {
         /// Seats of the match.
         seats: usize,
     },
-    /// The replay could not be started.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The match cannot be recorded.
-    #[error(transparent)]
-    Header(#[from] HeaderError),
     /// The field to disturb does not exist.
     #[error("--inject-desync {field}: {error}")]
     Inject {
@@ -144,10 +138,12 @@ fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> S
 fn describe(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Protocol { host, guest } => {
-            format!("it speaks protocol version {host}, this program {guest}; update the older one")
+            format!("it speaks protocol version {host}, arena {VERSION} here {guest}; update the older one")
         }
         Refusal::SimulationBuild { host, guest } => {
-            format!("its simulation is build {host}, this one's {guest}; update the older one")
+            format!(
+                "its simulation is build {host}, that of arena {VERSION} here {guest}; update the older one"
+            )
         }
         Refusal::Rules { host, guest } => {
             let embedded: Vec<_> =

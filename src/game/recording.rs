@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::match_event::MatchEvent;
-use super::outcome::MatchError;
 use crate::net::Roster;
-use crate::replay::{RecordStatus, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
+use crate::replay::{RecordError, RecordStatus, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
 
 /// A recording, or none; ticks written to none are dropped.
@@ -16,11 +15,13 @@ pub(super) struct Recording {
     is_reported: bool,
     /// The finished file.
     path: Option<PathBuf>,
+    /// The file that is not whole, and why.
+    error: Option<String>,
 }
 
 impl Recording {
-    /// Starts recording what `player`, or a server, sees. Call it only once tick 0 is agreed, so that a match
-    /// that never starts leaves no file.
+    /// Starts recording what `player`, or a server, sees, or returns its failure, which does not cost the match. Call it
+    /// only once tick 0 is agreed, so that a match that never starts leaves no file.
     pub(super) fn begin(
         &mut self,
         path: &Path,
@@ -28,11 +29,16 @@ impl Recording {
         roster: &Roster,
         player: Option<PlayerId>,
         started_unix_s: u64,
-    ) -> Result<(), MatchError> {
+    ) -> Option<MatchEvent> {
         let names: Vec<&str> = roster.iter().map(|seat| seat.name.as_str()).collect();
-        let header = ReplayHeader::new(world.setup(), &names, player, started_unix_s)?;
-        self.recorder = Some(ReplayRecorder::create(path, &header)?);
-        Ok(())
+        let header = ReplayHeader::new(world.setup(), &names, player, started_unix_s);
+        match header.map_err(RecordError::from).and_then(|header| ReplayRecorder::create(path, &header)) {
+            Ok(recorder) => {
+                self.recorder = Some(recorder);
+                None
+            }
+            Err(error) => Some(self.failed(path, &error)),
+        }
     }
 
     /// Adds a tick, and the state after it.
@@ -53,8 +59,17 @@ impl Recording {
     pub(super) fn failure(&mut self) -> Option<MatchEvent> {
         let recorder = self.recorder.as_ref().filter(|_| !self.is_reported)?;
         let RecordStatus::Stopped(error) = recorder.status() else { return None };
+        let file = recorder.path().map(Path::to_owned).unwrap_or_default();
         self.is_reported = true;
-        Some(MatchEvent::RecordingStopped(error.to_string()))
+        Some(self.failed(&file, &error))
+    }
+
+    /// Notes a failure with its file, which many errors name already.
+    fn failed(&mut self, file: &Path, error: &RecordError) -> MatchEvent {
+        let (file, error) = (file.display().to_string(), error.to_string());
+        let why = if error.contains(&file) { error } else { format!("{file}: {error}") };
+        self.error = Some(why.clone());
+        MatchEvent::RecordingStopped(why)
     }
 
     /// Stops recording without a result. False if nothing was recorded.
@@ -64,13 +79,20 @@ impl Recording {
 
     /// Closes the file with the match's outcome, and reports an error.
     pub(super) fn finish(&mut self, outcome: &str, winner: Option<u8>) -> Option<MatchEvent> {
-        match self.recorder.take()?.finish(ReplayResult { outcome: outcome.into(), winner }) {
+        let recorder = self.recorder.take()?;
+        let file = recorder.path().map(Path::to_owned).unwrap_or_default();
+        match recorder.finish(ReplayResult { outcome: outcome.into(), winner }) {
             Ok(path) => {
                 self.path = Some(path);
                 None
             }
-            Err(error) => (!self.is_reported).then(|| MatchEvent::RecordingStopped(error.to_string())),
+            Err(error) => (!self.is_reported).then(|| self.failed(&file, &error)),
         }
+    }
+
+    /// The file that is not whole, and why, returned once.
+    pub(super) fn take_error(&mut self) -> Option<String> {
+        self.error.take()
     }
 
     /// The path of the finished file.

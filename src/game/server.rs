@@ -56,6 +56,8 @@ pub struct ServerSummary {
     pub lateness: Histogram,
     /// The finished replay.
     pub replay: Option<PathBuf>,
+    /// The files that are not whole, each with the reason.
+    pub not_written: Vec<String>,
 }
 
 /// A match as its server plays it: the only writer of its state.
@@ -203,6 +205,7 @@ impl Server {
             clients: self.session.clients().collect(),
             lateness: core::mem::take(&mut self.lateness),
             replay: self.recording.take_path(),
+            not_written: self.recording.take_error().into_iter().collect(),
         }
     }
 
@@ -213,9 +216,7 @@ impl Server {
             Event::Prepare { roster } => self.prepare(now, roster),
             Event::Counting { .. } => {
                 self.has_begun = true;
-                if let Err(error) = self.begin_recording() {
-                    return self.fail(error);
-                }
+                self.begin_recording();
             }
             Event::Departed { player, tick, is_lost } => {
                 self.recording.departed(player, tick, is_lost);
@@ -247,9 +248,10 @@ impl Server {
         self.session.leave();
     }
 
-    fn begin_recording(&mut self) -> Result<(), MatchError> {
-        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
-        self.recording.begin(path, world, &self.roster, None, self.options.started_unix_s)
+    fn begin_recording(&mut self) {
+        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return };
+        let failed = self.recording.begin(path, world, &self.roster, None, self.options.started_unix_s);
+        self.events.tell(failed);
     }
 
     fn run(&mut self, now: Time, mut due: ServerTick) {

@@ -53,6 +53,6 @@ pub struct Summary {
     pub bundle: Option<DesyncBundle>,
     /// The finished replay.
     pub replay: Option<PathBuf>,
-    /// Why the trace ended early, if it did.
-    pub trace_error: Option<String>,
+    /// The files that are not whole, recording and trace, each with the reason.
+    pub not_written: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::net::{Stall, StallCause, Time};
 use crate::sim::{PlayerId, Tick};
@@ -14,6 +14,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// A trace being written; by default none is. A write error ends the trace, but never the match.
 #[derive(Debug, Default)]
 pub struct Trace {
+    file: PathBuf,
     out: Option<BufWriter<File>>,
     error: Option<std::io::Error>,
 }
@@ -25,13 +26,18 @@ impl Trace {
     /// If it cannot be created.
     pub fn create(path: &Path) -> std::io::Result<Self> {
         let out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
-        Ok(Self { out: Some(out), error: None })
+        Ok(Self { file: path.to_owned(), out: Some(out), error: None })
     }
 
     /// Why it ended early, if it did.
     #[must_use]
     pub const fn error(&self) -> Option<&std::io::Error> {
         self.error.as_ref()
+    }
+
+    /// The file and why it ends early, if it does.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.error.as_ref().map(|error| format!("{}: {error}", self.file.display()))
     }
 
     /// An input was applied: this player's own with the instant of its commit, another's without.

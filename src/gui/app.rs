@@ -1,5 +1,6 @@
 //! The frame loop: take in what happened, draw the arena, draw the screen over it, go on.
 
+use anyhow::Context as _;
 use macroquad::miniquad;
 use macroquad::prelude::{get_fps, get_screen_data, get_time, next_frame};
 use std::path::PathBuf;
@@ -22,8 +23,8 @@ use super::sound::Sound;
 use super::still::StillPicture;
 use super::theme;
 use super::window::{HAS_OPENED, clip, set_desktop_scale, set_text_percent, window};
-use crate::cli::paths;
 use crate::cli::window::Opening;
+use crate::cli::{console, paths};
 
 /// Most frames per second of a menu at rest, and of any screen that does not have the keyboard.
 const CALM_FRAMES_PER_S: u32 = 30;
@@ -46,7 +47,7 @@ static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Lets Ctrl-C close the window as a click on its cross does.
 pub(crate) fn leave_on_signals() {
     // Where that cannot be had, a match is lost instead of left; no reason not to play.
-    let _ = ctrlc::set_handler(|| IS_INTERRUPTED.store(true, Ordering::Relaxed));
+    let _ = console::on_signal(|| IS_INTERRUPTED.store(true, Ordering::Relaxed));
 }
 
 struct App {
@@ -316,16 +317,21 @@ fn show_note(context: &AppContext, page: &mut Page<'_>) {
 
 /// Saves what was drawn in this frame.
 fn save_picture() -> anyhow::Result<PathBuf> {
-    let mut image = get_screen_data();
-    // What was blended is not fully opaque, and nobody wants a picture to see through.
-    for pixel in image.bytes.chunks_exact_mut(4) {
-        pixel[3] = 255;
+    let drawn = get_screen_data();
+    let (width, height) = (drawn.width, drawn.height);
+    // The lowest row comes first. What was blended is not fully opaque, and nobody wants a picture to see through.
+    let rows = drawn.bytes.chunks_exact(4 * usize::from(width)).rev();
+    let bytes: Vec<u8> =
+        rows.flat_map(|row| row.chunks_exact(4)).flat_map(|pixel| &pixel[..3]).copied().collect();
+    let since = paths::since_1970(std::time::SystemTime::now());
+    let name = format!("{}-{:03}.png", paths::stamp(since.as_secs()), since.subsec_millis());
+    let file = paths::data_folder("pictures")?.join(name);
+    let saved =
+        image::save_buffer(&file, &bytes, u32::from(width), u32::from(height), image::ColorType::Rgb8);
+    if saved.is_err() {
+        // Half a picture is worth nothing.
+        let _ = std::fs::remove_file(&file);
     }
-    let folder = paths::data_folder("pictures")?;
-    let stamp: String = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
-    let stamp: String = stamp.chars().filter(char::is_ascii_alphanumeric).collect();
-    let file = folder.join(format!("{stamp}.png"));
-    image.export_png(&file.display().to_string());
-    anyhow::ensure!(file.exists(), "{} cannot be written", file.display());
+    saved.with_context(|| format!("cannot write {}", file.display()))?;
     Ok(file)
 }

@@ -1,5 +1,8 @@
 //! Whether a window can be opened, found out beforehand: the window library panics where there is none.
 
+#[cfg(target_os = "linux")]
+use std::path::{Path, PathBuf};
+
 /// Why there is no window.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoWindow {
@@ -70,12 +73,12 @@ fn connect(display: &str) -> std::io::Result<()> {
 #[cfg(target_os = "linux")]
 fn installed_libraries() -> Vec<String> {
     let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
-    let mut folders: Vec<String> = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"]
+    let mut folders: Vec<PathBuf> = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"]
         .into_iter()
-        .flat_map(|folder| [folder.to_owned(), format!("{folder}/{triplet}")])
+        .flat_map(|folder| [folder.into(), Path::new(folder).join(&triplet)])
         .collect();
-    let given = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    folders.extend(given.split(':').filter(|folder| !folder.is_empty()).map(str::to_owned));
+    let given = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&given).filter(|folder| !folder.as_os_str().is_empty()));
     let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     files.filter_map(|file| file.file_name().into_string().ok()).collect()
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::{BotChoice, Hero, HostArguments, JoinArguments, PlayArguments, PlayerArguments};
@@ -263,7 +264,7 @@ impl Game {
     }
 
     /// The map that was asked for: a name or a file.
-    pub(crate) fn map(&self) -> Option<&str> {
+    pub(crate) fn map(&self) -> Option<&Path> {
         let terms = match &self.request {
             LaunchRequest::Practice(arguments) => &arguments.terms,
             LaunchRequest::Host(arguments) => &arguments.game.terms,

@@ -14,7 +14,7 @@ pub use drama::{Drama, FAR_TILES, LEADER_AT_S};
 pub use figure::{Estimate, Figure, Unit, Verdict};
 pub use newcomer::Newcomer;
 pub use plan::Suite;
-pub use shards::{BalanceShard, BalanceShardError, balance_shard, merged};
+pub use shards::{BALANCE_SHARD_BYTES_MAX, BalanceShard, BalanceShardError, balance_shard, merged};
 
 use serde::Serialize;
 use std::sync::Arc;

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use super::jobs;
-use super::process::{Process, ProcessError};
+use super::process::{Process, ProcessError, flag};
 use crate::net::Architecture;
 
 /// What is checked.
@@ -31,7 +32,7 @@ pub struct CheckOptions {
     /// Further arguments of the host, or the server, alone.
     pub host_arguments: Vec<String>,
     /// Further arguments of all.
-    pub arguments: Vec<String>,
+    pub arguments: Vec<OsString>,
     /// Further arguments of those who have a seat.
     pub seat_arguments: Vec<String>,
     /// What all links do to datagrams; each direction draws from a seed of its own.
@@ -306,28 +307,29 @@ fn process(
     role: Role,
     arguments: &[String],
 ) -> Result<Process, CheckError> {
-    let mut all = arguments.to_vec();
+    let text = |arguments: &[String]| arguments.iter().map(OsString::from).collect::<Vec<_>>();
+    let mut all = text(arguments);
     all.extend_from_slice(&options.arguments);
     if !matches!(role, Role::Guest(_)) {
-        all.extend([
+        all.extend(text(&[
             format!("--seed={seed}"),
             format!("--ticks={}", options.ticks),
             format!("--players={}", options.peers),
             format!("--architecture={}", options.architecture),
-        ]);
-        all.extend_from_slice(&options.host_arguments);
+        ]));
+        all.extend(text(&options.host_arguments));
     }
     if let Some(seat) = role.seat() {
-        all.extend_from_slice(&options.seat_arguments);
-        all.push(format!("--desync-report={}", options.report_file(seed, seat).display()));
+        all.extend(text(&options.seat_arguments));
+        all.push(flag("--desync-report=", &options.report_file(seed, seat)));
     }
     if let Some(link) = &options.link {
         // All directions fail on their own, and alike when the check is repeated.
         let direction = role.seat().map_or(4, u64::from);
-        all.push(format!("--link={link},seed={}", 5 * seed + direction));
+        all.push(format!("--link={link},seed={}", 5 * seed + direction).into());
     }
     if let Some((what, _)) = options.inject.as_ref().filter(|(_, by)| Some(*by) == role.seat()) {
-        all.push(format!("--inject-desync={what}"));
+        all.push(format!("--inject-desync={what}").into());
     }
     Process::start(&options.program, role.command(), &all)
         .map_err(|error| CheckError::Process { seed, error })

@@ -23,7 +23,7 @@ mod trial;
 mod validity;
 pub mod wording;
 
-pub use super::simnet::{AccessFault, LinkTrace, LinkTraceError, Outages, Path};
+pub use super::simnet::{AccessFault, LinkTrace, LinkTraceError, Outages, Path, TRACE_BYTES_MAX};
 pub use agreement::{AGREES_CELLS, AGREES_MS, AGREES_SHARE, Agreement, CellAgreement};
 pub use analysis::Analysis;
 pub use bounds::{Bounds, bounds};
@@ -41,7 +41,7 @@ pub use row::{
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
 pub use statistics::{Mean, equivalence_p, holm, paired, paired_p, wilson};
 pub use study::{StudyError, StudyErrorKind, StudyOptions, study, study_of};
-pub use study_file::{Study, StudyFileError};
+pub use study_file::{STUDY_BYTES_MAX, Study, StudyFileError};
 pub use summary::{CellSummary, summarize};
 pub use table::{SCALE_COLUMNS, Table};
 pub use trial::{Screens, Trial, TrialError, WARM_UP};

@@ -1,6 +1,7 @@
 //! A headless match as a process of its own, from its first line to its result.
 
 use serde_json::Value;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -35,12 +36,19 @@ pub enum ProcessError {
     },
 }
 
+/// A flag such as `--trace=`, and the file for it: a path need not be Unicode.
+pub(super) fn flag(name: &str, file: &Path) -> OsString {
+    let mut flag = OsString::from(name);
+    flag.push(file);
+    flag
+}
+
 impl Process {
     /// Starts `program task arguments`, without a window, to print its result as JSON.
     pub(super) fn start(
         program: &Path,
         task: &'static str,
-        arguments: &[String],
+        arguments: &[OsString],
     ) -> Result<Self, ProcessError> {
         let mut command = Command::new(program);
         command.arg(task).args(["--headless", "--json", "--no-discovery", "--record=off"]).args(arguments);

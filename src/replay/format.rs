@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
+use crate::VERSION;
 use crate::sim::{
     Map, PLAYERS_MAX, PlayerId, PlayerInput, RuleError, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick,
     TickRate,
@@ -122,9 +123,15 @@ pub enum HeaderError {
     Seats,
     /// Another simulation build recorded the match.
     #[error(
-        "recorded by simulation build {0}, this program has {SIMULATION_BUILD}: use the version that recorded it"
+        "recorded by arena {program} with simulation {build}; this is arena {VERSION} with simulation \
+         {SIMULATION_BUILD}: use the version that recorded it"
     )]
-    ForeignBuild(u32),
+    ForeignBuild {
+        /// Its number.
+        build: u32,
+        /// The version of the program that has it.
+        program: String,
+    },
     /// The rules or the map do not decode.
     #[error("the rules or the map inside the replay cannot be read")]
     Unreadable,
@@ -153,7 +160,7 @@ impl ReplayHeader {
         let seat = |(name, &setup): (&S, &SeatSetup)| ReplaySeat { name: name.as_ref().into(), setup };
         let header = Self {
             simulation_build: SIMULATION_BUILD,
-            program: env!("CARGO_PKG_VERSION").into(),
+            program: crate::VERSION.into(),
             machine: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
             started_unix_s,
             recorder,
@@ -170,13 +177,18 @@ impl ReplayHeader {
         Ok(header)
     }
 
+    /// That this program has another simulation.
+    pub(super) fn foreign(&self) -> HeaderError {
+        HeaderError::ForeignBuild { build: self.simulation_build, program: self.program.clone() }
+    }
+
     /// The setup of a world of this match.
     ///
     /// # Errors
     /// If another simulation build recorded it, or its rules or map are not fit for the simulation.
     pub fn setup(&self) -> Result<Setup, HeaderError> {
         if self.simulation_build != SIMULATION_BUILD {
-            return Err(HeaderError::ForeignBuild(self.simulation_build));
+            return Err(self.foreign());
         }
         let rules: Rules = decode(&self.rules).ok_or(HeaderError::Unreadable)?;
         let map: Map = decode(&self.map).ok_or(HeaderError::Unreadable)?;

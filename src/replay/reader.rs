@@ -267,7 +267,7 @@ impl<R: Read + Seek> Replay<R> {
     /// If the file cannot be read, or the keyframe is none.
     pub fn seek(&mut self, tick: Tick) -> Result<Option<GameState>, SeekError> {
         if self.is_foreign() {
-            return Err(HeaderError::ForeignBuild(self.header.simulation_build).into());
+            return Err(self.header.foreign().into());
         }
         let tick = tick.max(self.begins);
         if self.promised.is_none() && self.end.is_none() {

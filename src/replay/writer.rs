@@ -348,11 +348,11 @@ fn run<W: ReplaySink>(
 
 /// The name while it is being written, and the name of the whole replay.
 fn paths(path: &Path) -> (PathBuf, PathBuf) {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".part").unwrap_or(&name);
-    let stem = stem.strip_suffix(".mra").unwrap_or(stem);
-    let named = |extension| path.with_file_name(format!("{stem}.{extension}"));
-    (named(PART_EXTENSION), named(EXTENSION))
+    let without = |path: PathBuf, ending: &str| {
+        if path.extension().is_some_and(|found| found == ending) { path.with_extension("") } else { path }
+    };
+    let stem = without(without(path.to_owned(), "part"), EXTENSION);
+    (stem.with_added_extension(PART_EXTENSION), stem.with_added_extension(EXTENSION))
 }
 
 /// Makes a new or changed name durable, where the system supports it.

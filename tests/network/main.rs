@@ -1,6 +1,5 @@
 //! Sessions, matches and servers in virtual time, and the bytes between them.
 
-mod adversary;
 mod allocations;
 mod byzantine;
 mod campaigns;

@@ -38,7 +38,8 @@ pub(crate) fn command_in(namespace: &str, home: &Path, words: &[&str]) -> Comman
     command
 }
 
-fn prepare(command: &mut Command, home: &Path, words: &[&str]) {
+/// Gives it these words, and the environment.
+pub(crate) fn prepare(command: &mut Command, home: &Path, words: &[&str]) {
     command.args(words).env("HOME", home).env("XDG_DATA_HOME", home).env_remove("DISPLAY");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }

@@ -381,9 +381,38 @@ fn a_page_made_again_from_the_file_is_the_same() {
     let study = crate::study::study(3);
     let mut file = Vec::new();
     study.write(&mut file).expect("memory");
-    let again = Study::read(&*file).expect("just written");
+    let again = Study::read(core::str::from_utf8(&file).expect("text")).expect("just written");
     assert_eq!(again, study);
     assert!(page_of(&again) == page_of(&study), "another page");
+}
+
+#[test]
+fn a_study_keeps_every_fact_however_its_file_was_saved() {
+    let mut study = crate::study::study(2);
+    study.environment.push(("not to be cited".into(), "too few, and \"too short\"".into()));
+    let mut file = Vec::new();
+    study.write(&mut file).expect("memory");
+    let text = String::from_utf8(file).expect("text");
+    let lines = |change: fn(&str) -> String| text.lines().map(change).collect::<Vec<_>>().join("\n");
+    let with_mark = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let spaced = format!("\n \n{}", text.replace("\n#", " \n\n  #"));
+    let spread = lines(|line| if line.starts_with('#') { format!("{line},,,,") } else { line.to_owned() });
+    let quoted = lines(|line| {
+        if line.starts_with('#') { format!("\"{}\"", line.replace('"', "\"\"")) } else { line.to_owned() }
+    });
+    let mut facts: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    let rows: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let last = [&rows[..], &facts].concat().join("\n");
+    for saved in [&text, &with_mark, &spaced, &spread, &quoted, &last] {
+        let saved = mini_rts_arena::game::text_file::decode(saved.clone().into_bytes()).expect("text");
+        assert_eq!(Study::read(&saved).expect("a study"), study, "{}", &saved[..200]);
+    }
+    facts.extend(["# one more: fact"; 100]);
+    let many = [&facts[..], &rows].concat().join("\n");
+    assert!(Study::read(&many).expect_err("too many").to_string().contains("64"));
+    let spoken = format!("# Not from one machine\n{text}");
+    let note = ("note".to_owned(), "Not from one machine".to_owned());
+    assert!(Study::read(&spoken).expect("a study").environment.contains(&note));
 }
 
 #[test]
@@ -392,7 +421,7 @@ fn a_file_that_is_no_study_is_refused() {
     let mut file = Vec::new();
     study.write(&mut file).expect("memory");
     let text = String::from_utf8(file).expect("text");
-    let read = |text: &str| Study::read(text.as_bytes()).expect_err("broken").to_string();
+    let read = |text: &str| Study::read(text).expect_err("broken").to_string();
     assert_eq!(read(""), "there are no matches in it");
     assert_eq!(read("# cpu: none\n"), "there are no matches in it");
     assert!(read(&text.replacen(",midway,", ",nowhere,", 1)).contains("nowhere"));

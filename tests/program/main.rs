@@ -7,6 +7,8 @@ mod cli;
 mod compare;
 mod compare_command;
 mod compare_page;
+#[cfg(target_os = "linux")]
+mod files;
 mod lan;
 mod latency;
 #[cfg(target_os = "linux")]
@@ -19,3 +21,4 @@ mod server;
 mod streams;
 mod study;
 mod usage;
+mod version;

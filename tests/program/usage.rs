@@ -35,7 +35,7 @@ fn wrong_use_is_one_line_and_exit_2() {
         (&["host", "--headless", "--port=0", "--map=nowhere"], "nowhere"),
         (&["host", "--headless", "--port=0", "--rules=/no/such.toml"], "/no/such.toml"),
         (&["host", "--headless", "--port=0", "--record=/no/such/place/match"], "/no/such/place"),
-        (&["host", "--headless", "--port=0", "--record="], "--record has no name"),
+        (&["host", "--headless", "--port=0", "--record="], "a value is required"),
         (&["host", "--headless", "--port=0", "--record=/tmp/"], "--record /tmp/ is a folder"),
         (&["host", "--headless", "--port=0", "--trace=/no/such/place/t"], "/no/such/place"),
         (&["host", "--headless", "--link=loss=5"], "0% to 100%"),

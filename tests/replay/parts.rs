@@ -299,7 +299,7 @@ fn what_was_said_can_be_said_again() {
     let lines: Vec<String> = lines
         .map(|row| serde_json::json!({"at_ms": row["at_ms"], "command": row["command"]}).to_string())
         .collect();
-    let again = Script::read(lines.join("\n").as_bytes()).expect("a script");
+    let again = Script::read(&lines.join("\n")).expect("a script");
     let of_player: Vec<Command> =
         commands.into_iter().filter(|said| said.1 == PlayerId(1)).map(|said| said.2).collect();
     assert_eq!(again.lines().iter().map(|line| line.command.clone()).collect::<Vec<_>>(), of_player);

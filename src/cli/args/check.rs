@@ -10,12 +10,11 @@ use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
 /// The flags of matches that are played: without meaning where none is.
-const PLAYED: [&str; 23] = [
+const PLAYED: [&str; 22] = [
     "processes",
     "is_virtual",
     "faults",
     "byzantine",
-    "adversary",
     "shard",
     "baseline",
     "matches",
@@ -43,7 +42,7 @@ pub(crate) struct CheckArguments {
     /// Who simulates; with a server, that is one more process, and all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
-    /// Peers in each match: 2 by default, with `--faults`, `--byzantine` or `--adversary` a number that each seed draws.
+    /// Peers in each match: 2 by default, with `--faults` or `--byzantine` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,
     /// Processes over real UDP; the default.
@@ -60,11 +59,6 @@ pub(crate) struct CheckArguments {
     /// stands for longer than 10 s. With a server, it is one of the clients.
     #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "baseline", "inject_desync"])]
     pub(crate) byzantine: bool,
-    /// Let each seed draw an adversary that watches and chooses: it reads the books that the others keep on each other,
-    /// and tries what moves them most, to take a seat from somebody, the match from all, or their time. No honest seat
-    /// may be lost, and the match keeps 0.8 of its pace. With a server, it is one of the clients.
-    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "byzantine", "baseline", "inject_desync", "link"])]
-    pub(crate) adversary: bool,
     /// Play only shard K of N, counted from 0: the seeds from `--seed` + K on, each N-th. All shards together
     /// play all matches.
     #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline")]
@@ -87,12 +81,12 @@ pub(crate) struct CheckArguments {
     pub(crate) link: Option<String>,
     /// A map by name, or a file.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) map: Option<String>,
+    pub(crate) map: Option<PathBuf>,
     /// Rules by name, or a file.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) rules: Option<String>,
+    pub(crate) rules: Option<PathBuf>,
     /// Who plays.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with_all = ["faults", "byzantine", "adversary"])]
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with_all = ["faults", "byzantine"])]
     pub(crate) bot: BotChoice,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]

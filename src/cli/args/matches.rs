@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::{
     ARCHITECTURES, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
-    seconds_or_none, tick_rate, token,
+    seconds_or_none, seed, tick_rate, token,
 };
 use mini_rts_arena::net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
 use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
@@ -51,10 +51,10 @@ pub(crate) struct TermsArguments {
     pub(crate) tick_rate: Option<TickRate>,
     /// A map by name, or a file; a guest takes the host's.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) map: Option<String>,
+    pub(crate) map: Option<PathBuf>,
     /// Rules by name, or a file; a guest takes the host's.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) rules: Option<String>,
+    pub(crate) rules: Option<PathBuf>,
 }
 
 /// What only who opens a match decides.
@@ -68,7 +68,7 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "TEAM,TEAM,...", num_args = 0..=1, default_missing_value = Teams::ACROSS)]
     pub(crate) teams: Option<Teams>,
     /// The seed of every random draw; a random one by default.
-    #[arg(long)]
+    #[arg(long, value_parser = seed())]
     pub(crate) seed: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct OutputArguments {
     pub(crate) headless: bool,
     /// Where to record, or `off`; by default a new file in your data folder.
     #[arg(long, value_name = "FILE|off")]
-    pub(crate) record: Option<String>,
+    pub(crate) record: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long, requires = "headless")]
     pub(crate) json: bool,
@@ -239,7 +239,7 @@ pub(crate) struct ServeArguments {
     pub(crate) headless: bool,
     /// Where to record, or `off`; by default a new file in your data folder.
     #[arg(long, value_name = "FILE|off")]
-    pub(crate) record: Option<String>,
+    pub(crate) record: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -21,10 +21,10 @@ pub(crate) struct BalanceArguments {
     pub(crate) jobs: Option<u16>,
     /// A map by name, or a file; may be given several times. All that are built in by default.
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) map: Vec<String>,
+    pub(crate) map: Vec<PathBuf>,
     /// Rules by name, or a file.
     #[arg(long, value_name = "NAME|FILE", default_value = "standard")]
-    pub(crate) rules: String,
+    pub(crate) rules: PathBuf,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]
     pub(crate) tick_rate: TickRate,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cli::console::{found, print};
+use crate::cli::console::{found, print, shown};
 use mini_rts_arena::replay::{Comparison, Replay, compare};
 
 /// Compares every recorded state with the one computed here; exit code 1 if one differs.
@@ -38,7 +38,7 @@ fn to_json(file: &Path, found: &Comparison, seconds: f64) -> serde_json::Value {
             "row": difference.map(|found| found.row),
             "values": difference.map(|found| json!({ "here": found.values[0], "recorded": found.values[1] })),
             "keyframe": found.difference.as_ref().map(|(tick, _)| tick.0),
-            "report": file,
+            "report": shown(file),
         })
     });
     json!({

@@ -138,8 +138,8 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     }
     // Whatever number a seed draws, it has the seats of two.
     check_injection(arguments, arguments.peers.unwrap_or(2), Side::All)?;
-    let usual = arguments.bot.rules().unwrap_or_else(|| "standard".to_owned());
-    let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual));
+    let usual = arguments.bot.rules().unwrap_or_else(|| "standard".into());
+    let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual.as_ref()));
     let maps = [map("standard")?, map("quad")?];
     match peers {
         Some(peers) => setup::seats_on(&maps[usize::from(peers > 2)], peers)?,
@@ -224,8 +224,9 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     if let mini_rts_arena::net::InputDelay::Ticks(ticks) = arguments.input_delay {
         command += &format!(" --input-delay {ticks}");
     }
-    for (flag, value) in [("link", &arguments.link), ("map", &arguments.map), ("rules", &arguments.rules)] {
-        command.extend(value.iter().map(|value| format!(" --{flag} {value}")));
+    command.extend(arguments.link.iter().map(|link| format!(" --link {link}")));
+    for (flag, file) in [("map", &arguments.map), ("rules", &arguments.rules)] {
+        command.extend(file.iter().map(|file| format!(" --{flag} {}", file.display())));
     }
     let inject = arguments.inject_desync.iter();
     command.extend(

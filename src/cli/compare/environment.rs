@@ -6,8 +6,6 @@ use std::fs;
 use super::super::args::CompareArguments;
 use mini_rts_arena::lab::compare::{Size, Study};
 
-/// The commit that was built, if who built it said so.
-const COMMIT: Option<&str> = option_env!("ARENA_COMMIT");
 const LOCK_FILE: &[u8] = include_bytes!("../../../Cargo.lock");
 /// What a machine does not tell.
 const UNKNOWN: &str = "unknown";
@@ -25,7 +23,7 @@ pub(super) fn facts(
     let facts = [
         ("command", command(arguments, size)),
         ("version", env!("CARGO_PKG_VERSION").into()),
-        ("commit", COMMIT.unwrap_or(UNKNOWN).into()),
+        ("commit", mini_rts_arena::COMMIT.into()),
         ("Cargo.lock, BLAKE3", lock[..16].into()),
         ("processor", cpu()),
         ("cores", cores),

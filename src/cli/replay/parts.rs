@@ -3,13 +3,13 @@
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::args::ExportArguments;
 use crate::cli::console::{found, print, stream};
-use mini_rts_arena::replay::{self, End, Parting, Replay};
+use mini_rts_arena::replay::{self, CutError, End, Parting, Replay};
 use mini_rts_arena::sim::Tick;
 
 /// The state before a tick.
@@ -35,19 +35,23 @@ pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode
 pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Result<ExitCode> {
     let mut replay = open(file)?;
     anyhow::ensure!(!out.exists(), "{} exists already: choose another name", out.display());
-    let part = PathBuf::from(format!("{}.part", out.display()));
+    let part = out.with_added_extension("part");
     let file_out = File::create_new(&part).with_context(|| format!("cannot write {}", part.display()))?;
-    let written = replay::cut(&mut replay, from, to, file_out).map_err(anyhow::Error::from);
-    let named = written.and_then(|(ticks, written)| {
-        written.sync_all()?;
-        std::fs::rename(&part, out)?;
-        Ok(ticks)
-    });
+    let named = match replay::cut(&mut replay, from, to, file_out) {
+        Ok((ticks, written)) => {
+            let named = written.sync_all().and_then(|()| std::fs::rename(&part, out)).map(|()| ticks);
+            named.with_context(|| format!("cannot write {}", out.display()))
+        }
+        Err(error @ CutError::Record(_)) => {
+            Err(error).with_context(|| format!("cannot write {}", out.display()))
+        }
+        Err(error) => Err(error).with_context(|| file.display().to_string()),
+    };
     if named.is_err() {
         // Half a part is worth nothing.
         let _ = std::fs::remove_file(&part);
     }
-    let ticks = named.with_context(|| file.display().to_string())?;
+    let ticks = named?;
     note_early_end(file, &replay);
     outln!("{}: {ticks} ticks, {from} to {}", out.display(), from.0 + ticks - 1);
     Ok(ExitCode::SUCCESS)

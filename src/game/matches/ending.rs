@@ -67,7 +67,10 @@ impl Match {
             desync: self.desync.take(),
             bundle: self.bundle.take(),
             replay: self.recording.take_path(),
-            trace_error: self.measures.trace.error().map(ToString::to_string),
+            not_written: [self.recording.take_error(), self.measures.trace.failure()]
+                .into_iter()
+                .flatten()
+                .collect(),
         }
     }
 

@@ -171,7 +171,7 @@ impl Terms {
         let mut arguments = HostArguments { architecture: self.architecture, ..usual() };
         arguments.table.players = self.seats as u8 + 2;
         arguments.table.teams = self.is_paired().then_some(Teams::Across);
-        arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.name.clone());
+        arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.name.clone().into());
         arguments.game.player.is_ready = false;
         let code = self.code.trim();
         arguments.game.network.room = (!RoomCode::of(code).is_open()).then(|| code.to_owned());

@@ -1,11 +1,12 @@
 //! The settings file: read once, written when something has changed, whole or not at all.
 
 use anyhow::Context as _;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
 use crate::cli::paths;
+use mini_rts_arena::game::text_file::{self, TextError};
 
 /// The largest file that is read, bytes; what the program writes is a fiftieth of it.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -36,11 +37,11 @@ impl SettingsFile {
     }
 
     fn open_at(path: PathBuf) -> (Self, Settings, Option<String>) {
-        let text = match read(&path) {
-            Ok(text) => text,
+        let read = match read(&path) {
+            Ok(read) => read,
             Err(error) => return Self::without(format!("settings are not kept: {error:#}")),
         };
-        let (settings, said) = match text.map(|text| parse(&text)) {
+        let (settings, said) = match read {
             None => (Settings::default(), None),
             Some(Ok(settings)) => (settings, None),
             Some(Err(why)) => match set_aside(&path) {
@@ -96,33 +97,29 @@ impl SettingsFile {
         let Some(path) = &self.path else { return Ok(()) };
         let text = toml::to_string(settings).context("settings that TOML has no words for")?;
         let folder = path.parent().unwrap_or(Path::new("."));
-        let mut draft = tempfile::NamedTempFile::new_in(folder)?;
-        draft.write_all(text.as_bytes())?;
-        draft.as_file().sync_all()?;
-        draft.persist(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(())
+        let write = || -> anyhow::Result<()> {
+            let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+            draft.write_all(text.as_bytes())?;
+            draft.as_file().sync_all()?;
+            draft.persist(path)?;
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
-/// The bytes of the file, at most one more than is allowed; `None` if there is none.
-fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-    };
-    let mut bytes = Vec::new();
-    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Some(bytes))
+/// The settings in the file, or why what it has are none; `None` if there is no file.
+fn read(path: &Path) -> anyhow::Result<Option<Result<Settings, String>>> {
+    match text_file::read(path, BYTES_MAX) {
+        Ok(text) => Ok(Some(parse(&text))),
+        Err(TextError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(TextError::Io(error)) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        Err(error) => Ok(Some(Err(format!("{NAME} is no settings file: {error}")))),
+    }
 }
 
-/// Settings, or why these bytes are none.
-fn parse(bytes: &[u8]) -> Result<Settings, String> {
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(format!("{NAME} is larger than {BYTES_MAX} bytes"));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| format!("{NAME} is not text"))?;
+/// Settings, or why this text has none.
+fn parse(text: &str) -> Result<Settings, String> {
     let settings: Settings =
         toml::from_str(text).map_err(|error| format!("{NAME} is broken: {}", error.message()))?;
     settings.fault().map_or(Ok(settings), |fault| Err(format!("{NAME} is broken: {fault}")))
@@ -165,14 +162,15 @@ mod tests {
     #[test]
     fn a_broken_file_is_set_aside_and_said_once() {
         let large = vec![b' '; BYTES_MAX as usize + 1];
-        let broken: [(&[u8], &str); 7] = [
+        let broken: [(&[u8], &str); 8] = [
             (b"[[", "is broken"),
             (b"flashes = 3", "is broken"),
             (b"text_percent = 99", "text_percent is 99"),
             (b"frames_per_s = 3", "frames_per_s is 3"),
             (b"[volumes]\nmaster = 101", "volumes.master is 101"),
-            (b"\xff", "is not text"),
-            (&large, "is larger than"),
+            (b"\xff", "is not UTF-8"),
+            (b"f\0l\0", "is UTF-16"),
+            (&large, "more than"),
         ];
         for (bytes, why) in broken {
             let folder = folder();
@@ -190,13 +188,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_read_as_an_editor_saves_it() {
+        let folder = folder();
+        let path = folder.path().join(NAME);
+        std::fs::write(&path, "\u{feff}flashes = false\r\n\r\n[volumes]\r\nmaster = 7").expect("a file");
+        let (_, settings, said) = SettingsFile::open_at(path);
+        assert_eq!((settings.flashes, settings.volumes.master, said), (false, 7, None));
+    }
+
+    #[test]
     fn unknown_keys_stay_and_missing_ones_are_usual() {
-        let text = b"flashes = false\nhat = \"red\"\n[volumes]\nmusic = 3\n[later]\nx = 1\n";
+        let text = "flashes = false\nhat = \"red\"\n[volumes]\nmusic = 3\n[later]\nx = 1\n";
         let settings = parse(text).expect("settings");
         assert_eq!(settings.volumes, super::super::Volumes::default());
         assert!(!settings.flashes);
         let again = toml::to_string(&settings).expect("text");
         assert!(again.contains("hat = \"red\"") && again.contains("[later]"), "{again}");
-        assert_eq!(parse(again.as_bytes()), Ok(settings));
+        assert_eq!(parse(&again), Ok(settings));
     }
 }

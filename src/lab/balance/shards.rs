@@ -1,7 +1,7 @@
 //! A sweep in parts: each shard plays every N-th match and keeps the results in a file; all together are the report that
 //! one machine would have written.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,8 @@ use super::bout::BoutResult;
 use super::{BalanceOptions, BalanceReport, BrokenMatch, MATCHES_MAX, plan, play_many, report};
 use crate::lab::Shard;
 
-/// Longest line of a file, in bytes.
-const LINE_BYTES_MAX: u64 = 4_096;
+/// Most bytes of a file: of each match some forty.
+pub const BALANCE_SHARD_BYTES_MAX: u64 = 256 << 20;
 
 /// The results of a shard.
 #[derive(Clone, Debug)]
@@ -31,9 +31,6 @@ struct Head {
 /// Why shards cannot be read or put together.
 #[derive(Debug, thiserror::Error)]
 pub enum BalanceShardError {
-    /// The file.
-    #[error(transparent)]
-    File(#[from] io::Error),
     /// A line that is not what it should be.
     #[error("line {0} is no result of a match")]
     Line(usize),
@@ -108,7 +105,7 @@ fn sweep(options: &BalanceOptions) -> String {
         crate::sim::fingerprint(&**rules),
         maps.join(" "),
         suites.join(" "),
-        env!("CARGO_PKG_VERSION")
+        crate::VERSION
     )
 }
 
@@ -128,21 +125,15 @@ impl BalanceShard {
     /// Reads what [`Self::write`] wrote.
     ///
     /// # Errors
-    /// If it cannot be read, or a line is of another form; the message names it.
-    pub fn read(mut from: impl BufRead) -> Result<Self, BalanceShardError> {
-        let mut number = 0;
-        let mut next = || -> Result<Option<String>, BalanceShardError> {
-            let mut line = String::new();
-            number += 1;
-            let read = io::Read::take(&mut from, LINE_BYTES_MAX).read_line(&mut line)?;
-            Ok((read > 0).then_some(line))
-        };
-        let head = next()?.and_then(|line| serde_json::from_str(&line).ok());
-        let head = head.ok_or(BalanceShardError::Line(1))?;
+    /// If a line is of another form; the message names it.
+    pub fn read(text: &str) -> Result<Self, BalanceShardError> {
+        let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        let (number, head) = lines.next().ok_or(BalanceShardError::Line(1))?;
+        let head = serde_json::from_str(head).map_err(|_| BalanceShardError::Line(number))?;
         let mut results = Vec::new();
-        while let Some(line) = next()? {
-            let result = serde_json::from_str(&line).ok().filter(|_| results.len() < MATCHES_MAX as usize);
-            results.push(result.ok_or(BalanceShardError::Line(results.len() + 2))?);
+        for (number, line) in lines {
+            let result = serde_json::from_str(line).ok().filter(|_| results.len() < MATCHES_MAX as usize);
+            results.push(result.ok_or(BalanceShardError::Line(number))?);
         }
         Ok(Self { head, results })
     }
@@ -176,7 +167,7 @@ mod tests {
             let shard = balance_shard(&options, Shard { index, count: 3 }, |_, _| {}).expect("played");
             let mut file = Vec::new();
             shard.write(&mut file).expect("memory");
-            BalanceShard::read(&*file).expect("just written")
+            BalanceShard::read(core::str::from_utf8(&file).expect("text")).expect("just written")
         };
         let shards: Vec<_> = [2, 0, 1].map(file).into();
         assert_eq!(merged(&options, &shards).expect("all"), whole);
@@ -185,9 +176,9 @@ mod tests {
         let other = BalanceOptions { seed: 2, ..options.clone() };
         let found = merged(&other, &shards).expect_err("another seed").to_string();
         assert!(found.contains("from seed 1") && found.contains("from seed 2"), "{found}");
-        let broken = b"{\"sweep\":\"\",\"index\":0,\"count\":1}\n{}\n";
+        let broken = "{\"sweep\":\"\",\"index\":0,\"count\":1}\n{}\n";
         assert_eq!(
-            BalanceShard::read(&broken[..]).expect_err("no result").to_string(),
+            BalanceShard::read(broken).expect_err("no result").to_string(),
             "line 2 is no result of a match"
         );
     }

@@ -10,6 +10,7 @@ use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use super::study::{StudyError, StudyOptions, study_of};
 use super::trial::{WARM_UP, setup_of};
 use crate::game::Script;
 use crate::lab::jobs;
-use crate::lab::process::{Process, ProcessError};
+use crate::lab::process::{Process, ProcessError, flag};
 use crate::lab::sessions::hero_of;
 use crate::net::Architecture;
 use crate::sim::World;
@@ -239,15 +240,15 @@ impl RealMatch<'_> {
     fn run(&self, length: Duration) -> Result<Vec<Value>, ProcessError> {
         let is_served = self.cell.architecture != Architecture::P2p;
         let program = &self.options.program;
-        let mut host = self.shared();
+        let mut host: Vec<OsString> = self.shared();
         let ticks = (length.as_secs_f64() * 60.0) as u64;
         host.extend([
             "--bind=127.0.0.1".into(),
             "--port=0".into(),
-            format!("--seed={}", self.seed),
-            format!("--ticks={ticks}"),
-            format!("--players={}", self.cell.players),
-            format!("--architecture={}", self.cell.architecture),
+            format!("--seed={}", self.seed).into(),
+            format!("--ticks={ticks}").into(),
+            format!("--players={}", self.cell.players).into(),
+            format!("--architecture={}", self.cell.architecture).into(),
         ]);
         host.extend(self.cell.repeat_updates.then(|| "--repeat-updates".into()));
         if !is_served {
@@ -258,7 +259,7 @@ impl RealMatch<'_> {
         let port = first.port()?;
         let mut guests = Vec::new();
         for seat in usize::from(!is_served)..usize::from(self.cell.players) {
-            let mut guest = vec![format!("127.0.0.1:{port}"), format!("--seat={seat}")];
+            let mut guest = vec![format!("127.0.0.1:{port}").into(), format!("--seat={seat}").into()];
             guest.extend(self.shared());
             guest.extend(self.playing(seat));
             guest.extend(self.link(seat));
@@ -269,20 +270,20 @@ impl RealMatch<'_> {
         Ok(if is_served { [guests, first.into()].concat() } else { [first.into(), guests].concat() })
     }
 
-    fn shared(&self) -> Vec<String> {
+    fn shared(&self) -> Vec<OsString> {
         let updates = self.cell.updates;
-        let updates = (updates > 0).then(|| format!("--updates={updates}"));
-        ["--rules=endless".to_owned()].into_iter().chain(updates).collect()
+        let updates = (updates > 0).then(|| format!("--updates={updates}").into());
+        ["--rules=endless".into()].into_iter().chain(updates).collect()
     }
 
-    fn playing(&self, seat: usize) -> Vec<String> {
+    fn playing(&self, seat: usize) -> Vec<OsString> {
         let Cell { updates, interpolation, .. } = self.cell;
-        let interpolation = (*updates > 0).then(|| format!("--interpolation={interpolation}"));
+        let interpolation = (*updates > 0).then(|| format!("--interpolation={interpolation}").into());
         let mut playing = vec![
-            format!("--script={}", self.file(seat, "script").display()),
-            format!("--trace={}", self.file(seat, "trace").display()),
-            format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }),
-            format!("--hero={}", hero_of(self.seed, seat).as_str()),
+            flag("--script=", &self.file(seat, "script")),
+            flag("--trace=", &self.file(seat, "trace")),
+            format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }).into(),
+            format!("--hero={}", hero_of(self.seed, seat).as_str()).into(),
         ];
         playing.extend(interpolation);
         playing
@@ -290,7 +291,7 @@ impl RealMatch<'_> {
 
     /// What a node's link does to what it sends: between players the whole path, to or from a server half-way
     /// half of it. Either half jitters on its own, as on the virtual network.
-    fn link(&self, node: usize) -> Option<String> {
+    fn link(&self, node: usize) -> Option<OsString> {
         let Cell { architecture, rtt_ms, jitter_ms, loss, .. } = self.cell;
         let is_half = *architecture != Architecture::P2p;
         let (share, halves) = if is_half { (0.5, 1) } else { (1.0, 2) };
@@ -302,6 +303,7 @@ impl RealMatch<'_> {
                 "--link=delay={delay_ms}ms,jitter={jitter_ms}ms:{halves},loss={}%,seed={seed}",
                 100.0 * loss
             )
+            .into()
         })
     }
 
@@ -406,7 +408,7 @@ mod tests {
             folder: PathBuf::new(),
         };
         let game = RealMatch { options: &options, cell, seed: 1, counted: Duration::ZERO };
-        let link = game.link(0).expect("impaired");
+        let link = game.link(0).and_then(|link| link.into_string().ok()).expect("impaired");
         let spec: LinkSpec = link.strip_prefix("--link=").and_then(|spec| spec.parse().ok()).expect("a link");
         let mut link = Impairment::new(spec);
         let one = |n: u64| {

@@ -3,16 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::io::{self, BufRead, Read as _};
+use std::io;
 
 use super::plan::Size;
 use super::row::{Cell, Column as _, MatchRow, RowError, column_notes, read_rows, write_rows};
 use super::summary::summarize;
 use crate::lab::Shard;
 
-/// Most facts about the environment, and bytes of each.
+/// Most bytes of the file of a study: a full one of today has a twentieth.
+pub const STUDY_BYTES_MAX: u64 = 256 << 20;
+/// Most facts about the environment.
 const FACTS_MAX: usize = 64;
-const FACT_BYTES_MAX: u64 = 4_096;
 /// Most cells: every cell is compared with every other.
 const CELLS_MAX: usize = 4_096;
 /// Most matches of a cell: an interval draws 2,000 times as many.
@@ -30,9 +31,6 @@ pub struct Study {
 /// Why a study cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyFileError {
-    /// The file.
-    #[error(transparent)]
-    File(#[from] io::Error),
     /// A line of it.
     #[error(transparent)]
     Row(#[from] RowError),
@@ -49,6 +47,9 @@ pub enum StudyFileError {
     /// No line but the names.
     #[error("there are no matches in it")]
     Empty,
+    /// More facts than any study has.
+    #[error("more than {FACTS_MAX} lines that begin with # and say something of the study")]
+    TooManyFacts,
     /// More cells than any study has.
     #[error("more than {CELLS_MAX} cells")]
     TooManyCells,
@@ -185,24 +186,42 @@ impl Study {
         Ok(Self { environment: environment.collect(), rows })
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads what [`Self::write`] wrote, also after a spreadsheet has saved it: a fact counts wherever its line stands,
+    /// in quotes, and with the commas of empty cells behind it. None is lost, as one may say why not to cite the study.
     ///
     /// # Errors
-    /// As [`Self::new`], or if it cannot be read or a line is no match.
-    pub fn read(mut from: impl BufRead) -> Result<Self, StudyFileError> {
+    /// As [`Self::new`], or if a line is no match.
+    pub fn read(text: &str) -> Result<Self, StudyFileError> {
         let mut environment = Vec::new();
-        while environment.len() < FACTS_MAX && from.fill_buf()?.first() == Some(&b'#') {
-            let mut line = Vec::new();
-            (&mut from).take(FACT_BYTES_MAX).read_until(b'\n', &mut line)?;
-            let line = String::from_utf8_lossy(&line);
-            if line.starts_with(COLUMN) {
-                continue;
+        let mut rows = String::with_capacity(text.len());
+        for line in text.lines() {
+            let quoted =
+                line.trim().trim_end_matches(',').strip_prefix('"').and_then(|line| line.strip_suffix('"'));
+            let bare = quoted.map_or_else(|| line.trim_start().to_owned(), |line| line.replace("\"\"", "\""));
+            if bare.starts_with('#') {
+                environment.extend(fact(&bare));
+                // An empty comment, so that errors number the lines of the file.
+                rows.push('#');
+            } else {
+                rows.push_str(line.trim());
             }
-            let fact = line.trim_start_matches('#').trim().split_once(": ");
-            environment.extend(fact.map(|(name, value)| (name.to_owned(), value.to_owned())));
+            rows.push('\n');
         }
-        Self::new(environment, read_rows(from)?)
+        if environment.len() > FACTS_MAX {
+            return Err(StudyFileError::TooManyFacts);
+        }
+        Self::new(environment, read_rows(rows.as_bytes())?)
     }
+}
+
+/// What a line of comment says; nothing if it is empty or describes a column.
+fn fact(line: &str) -> Option<(String, String)> {
+    if line.starts_with(COLUMN) {
+        return None;
+    }
+    let text = line.trim_start_matches(['#', ' ', '\t']).trim_end_matches([' ', '\t', ',']);
+    let (name, value) = text.split_once(": ").unwrap_or(("note", text));
+    (!value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
 }
 
 /// Each match once.

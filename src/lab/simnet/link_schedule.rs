@@ -376,7 +376,7 @@ mod tests {
         let text = (0..1_000).map(|ms| {
             format!("{},{}\n", 10 * ms, if ms % 100 == 0 { "lost".into() } else { (20 + ms % 7).to_string() })
         });
-        let trace = Arc::new(LinkTrace::read(text.collect::<String>().as_bytes()).expect("a trace"));
+        let trace = Arc::new(LinkTrace::read(&text.collect::<String>()).expect("a trace"));
         let network = |seed| {
             let mut links =
                 LinkSchedule::new(Topology::Midway.places(2, false), &CALM, seed).with_trace(&trace, seed);

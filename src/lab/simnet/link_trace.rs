@@ -1,10 +1,9 @@
 //! A recorded access link: its one-way delay, or that nothing passes, from instant to instant.
 
 use core::time::Duration;
-use std::io::{self, BufRead};
 
-/// Most bytes of a file.
-const TRACE_BYTES_MAX: u64 = 16 << 20;
+/// Most bytes of the file of a recorded link.
+pub const TRACE_BYTES_MAX: u64 = 16 << 20;
 /// Most lines.
 const LINES_MAX: usize = 1_000_000;
 /// Longest delay and latest instant, in milliseconds.
@@ -21,9 +20,6 @@ pub struct LinkTrace {
 /// Why a file is no trace of a link.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkTraceError {
-    /// The file.
-    #[error(transparent)]
-    File(#[from] io::Error),
     /// A line.
     #[error("line {0} is not `ms,delay_ms` or `ms,lost` with times that ascend from 0")]
     Line(usize),
@@ -33,20 +29,26 @@ pub enum LinkTraceError {
 }
 
 impl LinkTrace {
-    /// Reads a file: lines of `ms,delay_ms` or `ms,lost`, comments after `#`. The last state is as long as the one before.
+    /// Reads lines of `ms,delay_ms` or `ms,lost`, below a line of names if there is one; comments after `#`. The last state
+    /// is as long as the one before.
     ///
     /// # Errors
-    /// If it cannot be read, or is something else; the message names the line.
-    pub fn read(from: impl BufRead) -> Result<Self, LinkTraceError> {
+    /// If it is something else; the message names the line.
+    pub fn read(text: &str) -> Result<Self, LinkTraceError> {
         let mut states: Vec<(u64, Option<u64>)> = Vec::new();
+        let mut may_name = true;
         let micros = |text: &str| {
             let ms = text.trim().parse::<f64>().ok().filter(|ms| (0.0..=MS_MAX).contains(ms));
             ms.map(|ms| (1000.0 * ms).round() as u64)
         };
-        for (number, line) in (1..).zip(io::Read::take(from, TRACE_BYTES_MAX).lines()) {
-            let line = line?;
+        for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if line.is_empty() {
+                continue;
+            }
+            let is_name =
+                |text: &str| text.trim().starts_with(|first: char| first.is_alphabetic() || first == '"');
+            if core::mem::take(&mut may_name) && line.split(',').all(is_name) {
                 continue;
             }
             let state = || {
@@ -93,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_trace_says_what_the_link_does_and_begins_anew() {
-        let trace = LinkTrace::read(&b"# of a train\n0,20\n10,lost\n30, 25.5\n40,20\n"[..]).expect("a trace");
+        let trace = LinkTrace::read("# of a train\n0,20\n10,lost\n30, 25.5\n40,20\n").expect("a trace");
         let at = |ms: u64| trace.at(1000 * ms);
         assert_eq!(
             [0, 9, 10, 29, 30, 40, 49].map(at),
@@ -104,12 +106,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_names_may_stand_on_top() {
+        let plain = LinkTrace::read("0,20\n10,lost\n30,25\n").expect("a trace");
+        for names in ["ms,delay_ms\n", "\n# of a train\n\"time\", \"delay\"\n\n", "ms,lost\n"] {
+            let text = format!("{names}0,20 \n10,lost\n\n30,25");
+            assert_eq!(LinkTrace::read(&text).expect(names), plain);
+        }
+    }
+
+    #[test]
     fn what_is_no_trace_is_named() {
         for (text, says) in [
             ("", "2 to"),
             ("0,5\n", "2 to"),
             ("0,lost\n1,lost\n", "2 to"),
             ("1,5\n2,5\n", "line 1"),
+            ("x,5\n0,5\n", "line 1"),
+            ("ms,delay_ms\nms,delay_ms\n0,5\n1,6\n", "line 2"),
+            ("0,5\nms,delay_ms\n1,6\n", "line 2"),
             ("0,5\n0,6\n", "line 2"),
             ("0,5\nx,6\n", "line 2"),
             ("0,5\n3,-1\n", "line 2"),
@@ -117,7 +131,7 @@ mod tests {
             ("0,5\n3\n", "line 2"),
             ("0,5\n3,NaN\n", "line 2"),
         ] {
-            let error = LinkTrace::read(text.as_bytes()).expect_err(text).to_string();
+            let error = LinkTrace::read(text).expect_err(text).to_string();
             assert!(error.contains(says), "{text:?}: {error}");
         }
     }

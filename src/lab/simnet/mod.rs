@@ -18,7 +18,7 @@ use twox_hash::XxHash3_64;
 
 pub use self::faults::{Burst, LinkFaults};
 pub use self::link_schedule::{AccessFault, Outages, Path};
-pub use self::link_trace::{LinkTrace, LinkTraceError};
+pub use self::link_trace::{LinkTrace, LinkTraceError, TRACE_BYTES_MAX};
 
 pub(super) use self::faults::FaultyLinks;
 pub(super) use self::link_schedule::LinkSchedule;

@@ -14,16 +14,16 @@ use crate::net::{Time, Transmit};
 const SOCKET_MAX: usize = 256;
 
 /// A computer. Its times are those of the network; its node sees those of its clock.
-pub(in crate::lab) struct Machine<N> {
-    pub(in crate::lab) clock: PeerClock,
+pub(super) struct Machine<N> {
+    pub(super) clock: PeerClock,
     /// What a step costs.
-    pub(in crate::lab) cost: Duration,
+    pub(super) cost: Duration,
     /// Datagrams sent.
-    pub(in crate::lab) sent: u64,
+    pub(super) sent: u64,
     /// Datagrams that found no room in the socket.
-    pub(in crate::lab) overflows: u32,
+    pub(super) overflows: u32,
     /// When the match was over here.
-    pub(in crate::lab) ended_at: Time,
+    pub(super) ended_at: Time,
     state: State<N>,
     socket: VecDeque<(Time, SocketAddr, Vec<u8>)>,
     /// Until then the computer does something else, or nothing.
@@ -36,7 +36,7 @@ pub(in crate::lab) struct Machine<N> {
 }
 
 /// What becomes of a node.
-pub(in crate::lab) enum State<N> {
+pub(super) enum State<N> {
     /// It begins then.
     Absent(Time),
     Open(Box<N>),
@@ -64,7 +64,7 @@ impl PeerClock {
 
 impl<N: Node> Machine<N> {
     /// A computer on which a node begins at `start`.
-    pub(in crate::lab) const fn new(clock: PeerClock, start: Time) -> Self {
+    pub(super) const fn new(clock: PeerClock, start: Time) -> Self {
         Self {
             clock,
             cost: Duration::ZERO,
@@ -82,22 +82,22 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether it is time for its node to begin.
-    pub(in crate::lab) fn begins(&self, now: Time) -> bool {
+    pub(super) fn begins(&self, now: Time) -> bool {
         matches!(self.state, State::Absent(start) if start <= now)
     }
 
-    pub(in crate::lab) fn begin(&mut self, node: N) {
+    pub(super) fn begin(&mut self, node: N) {
         self.timer.set(None);
         self.state = State::Open(Box::new(node));
     }
 
     /// Its node, until the match is over.
-    pub(in crate::lab) fn node(&self) -> Option<&N> {
+    pub(super) fn node(&self) -> Option<&N> {
         if let State::Open(node) = &self.state { Some(node) } else { None }
     }
 
     /// Its node, until the match is over, and what its clock shows.
-    pub(in crate::lab) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
+    pub(super) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
         let local = self.clock.shows(now);
         Some((self.touch()?, local))
     }
@@ -117,26 +117,26 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether its node has yet to begin, or plays.
-    pub(in crate::lab) const fn is_open(&self) -> bool {
+    pub(super) const fn is_open(&self) -> bool {
         matches!(self.state, State::Absent(_) | State::Open(_))
     }
 
-    pub(in crate::lab) const fn is_running(&self) -> bool {
+    pub(super) const fn is_running(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
 
     /// Whether its player has left by its own will.
-    pub(in crate::lab) const fn is_leaving(&self) -> bool {
+    pub(super) const fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    pub(in crate::lab) fn crash(&mut self) {
+    pub(super) fn crash(&mut self) {
         self.state = State::Crashed;
         self.socket.clear();
     }
 
     /// Suspends the computer until `until`.
-    pub(in crate::lab) fn pause(&mut self, until: Time) {
+    pub(super) fn pause(&mut self, until: Time) {
         self.busy_until = self.busy_until.max(until);
         self.is_paused = true;
     }
@@ -145,11 +145,7 @@ impl<N: Node> Machine<N> {
     ///
     /// # Errors
     /// With its message if it panics; it is gone then.
-    pub(in crate::lab) fn run(
-        &mut self,
-        now: Time,
-        advance: impl FnOnce(&mut N, Time),
-    ) -> Result<(), String> {
+    pub(super) fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
         let local = self.clock.shows(now);
         self.timer.set(None);
         let State::Open(node) = &mut self.state else { return Ok(()) };
@@ -171,14 +167,14 @@ impl<N: Node> Machine<N> {
     }
 
     /// What became of its node.
-    pub(in crate::lab) fn into_state(self) -> State<N> {
+    pub(super) fn into_state(self) -> State<N> {
         self.state
     }
 }
 
 impl Machine<Match> {
     /// Whether a numbered command is due; one comes each `every` from tick 0 on.
-    pub(in crate::lab) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
+    pub(super) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
         let State::Open(game) = &self.state else { return false };
         if game.begin().is_none() || self.is_leaving {
             return false;

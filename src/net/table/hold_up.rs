@@ -65,8 +65,7 @@ impl HoldUp {
         self.since.is_some_and(|since| now.since(since) >= at_once(timeout) * EARLY.0 / EARLY.1)
     }
 
-    /// How much of the budget for the whole match is used.
-    pub(in crate::net) fn in_all(&self, now: Time) -> Duration {
+    fn in_all(&self, now: Time) -> Duration {
         let current = self.since.map_or(Duration::ZERO, |since| now.since(since));
         self.before.saturating_add(current.saturating_sub(NOT_COUNTED))
     }

@@ -196,8 +196,6 @@ impl Link {
             jitter_us: rtt.deviation_us(),
             lost_per_mille: self.connection.lost_here().unwrap_or(0),
             silent_for: now.since(*heard_at),
-            held_up: self.hold_up.in_all(now),
-            unacknowledged: self.connection.queued(),
             words: protection.words(),
         }
     }

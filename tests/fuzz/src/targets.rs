@@ -5,9 +5,11 @@
 //! `tests/fuzz/corpus`.
 
 use std::io::{Cursor, Write as _};
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use arrayvec::ArrayVec;
+use mini_rts_arena::game::text_file;
 use mini_rts_arena::game::{DesyncBundle, Script, data};
 use mini_rts_arena::lab::compare::Study;
 use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
@@ -263,22 +265,26 @@ fn map(bytes: &[u8]) {
 }
 
 /// What `read` makes of a file with these bytes.
-fn read_file<T, E>(bytes: &[u8], read: fn(&str) -> Result<T, E>) -> Option<T> {
+fn read_file<T, E>(bytes: &[u8], read: fn(PathBuf) -> Result<T, E>) -> Option<T> {
     static FILE: Mutex<Option<tempfile::NamedTempFile>> = Mutex::new(None);
     let mut file = FILE.lock().expect("no panic holds it");
     let file = file.insert(tempfile::NamedTempFile::new().expect("a file"));
     file.write_all(bytes).expect("written");
-    read(file.path().to_str().expect("a plain path")).ok()
+    read(file.path().to_owned()).ok()
 }
 
 fn script(bytes: &[u8]) {
-    if let Ok(script) = Script::read(bytes) {
+    let Ok(text) = text_file::decode(bytes.to_vec()) else { return };
+    if let Ok(script) = Script::read(&text) {
         let mut written = Vec::new();
         script.write(&mut written).expect("into memory");
-        Script::read(&written[..]).expect("what was written is read");
+        let written = String::from_utf8(written).expect("text");
+        Script::read(&written).expect("what was written is read");
     }
 }
 
 fn study(bytes: &[u8]) {
-    let _ = Study::read(bytes);
+    if let Ok(text) = text_file::decode(bytes.to_vec()) {
+        let _ = Study::read(&text);
+    }
 }

@@ -115,8 +115,6 @@ mod tests {
                 jitter_us: 0,
                 lost_per_mille: 0,
                 silent_for: Duration::from_secs(seconds),
-                held_up: Duration::ZERO,
-                unacknowledged: 0,
                 words: None,
             })
             .collect();

@@ -1,0 +1,116 @@
+//! Text files as people and their editors save them: the one reader of scripts, traces of links, rules, maps,
+//! settings, studies and results.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Why a file is no text that can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TextError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It has too many bytes.
+    #[error("it has more than {0} bytes, the most for such a file: is it another one?")]
+    TooLarge(u64),
+    /// It is text in another encoding.
+    #[error("it is UTF-16, as some editors call \"Unicode\": save it as UTF-8")]
+    Utf16,
+    /// It is text in no encoding that is known here, or none at all.
+    #[error("line {line} is not UTF-8: save the file as UTF-8, if it is text")]
+    NotText {
+        /// Counted from 1.
+        line: usize,
+    },
+}
+
+/// The text of a file of at most `most` bytes, without byte order mark, each line with one `\n` behind it. The size of
+/// a pipe or a device is unknown, so the read itself is limited.
+///
+/// # Errors
+/// If it cannot be read, or is no such text.
+pub fn read(file: &Path, most: u64) -> Result<String, TextError> {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(TextError::TooLarge(most));
+    }
+    decode(bytes)
+}
+
+/// The same of bytes that were read already.
+///
+/// # Errors
+/// If they are no text.
+pub fn decode(bytes: Vec<u8>) -> Result<String, TextError> {
+    let begin = bytes.get(..4.min(bytes.len())).unwrap_or_default();
+    // Without a mark, every other byte of a Latin text is zero, and in UTF-8 no byte of one is.
+    let is_utf16 = begin.starts_with(b"\xff\xfe") || begin.starts_with(b"\xfe\xff") || begin.contains(&0);
+    if is_utf16 && !begin.iter().all(|&byte| byte == 0) {
+        return Err(TextError::Utf16);
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        TextError::NotText { line: good.iter().filter(|&&byte| byte == b'\n').count().saturating_add(1) }
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8]) -> Result<String, String> {
+        decode(bytes.to_vec()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_editors_add_to_a_text_is_no_part_of_it() {
+        let plain = Ok("a\nb \n\u{e9}\n".to_owned());
+        for saved in [
+            "a\nb \n\u{e9}\n",
+            "a\nb \n\u{e9}",
+            "a\r\nb \r\n\u{e9}\r\n",
+            "\u{feff}a\r\nb \n\u{e9}",
+            "a\rb \r\u{e9}\r",
+        ] {
+            assert_eq!(text(saved.as_bytes()), plain, "{saved:?}");
+        }
+        assert_eq!([text(b""), text(b"\xef\xbb\xbf")], [Ok(String::new()), Ok(String::new())]);
+    }
+
+    #[test]
+    fn another_encoding_is_named_with_what_to_do() {
+        let wide =
+            |bytes: fn(u16) -> [u8; 2]| "ms,\u{e9}\n".encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+        let (little, big) = (wide(u16::to_le_bytes), wide(u16::to_be_bytes));
+        let marked = |mark: &[u8], text: &[u8]| [mark, text].concat();
+        for bytes in
+            [&little, &big, &marked(b"\xff\xfe", &little), &marked(b"\xfe\xff", &big), &b"\xff\xfe".to_vec()]
+        {
+            let error = text(bytes).expect_err("UTF-16");
+            assert!(error.contains("UTF-16") && error.contains("save it as UTF-8"), "{bytes:?}: {error}");
+        }
+        assert!(text(b"a\nb\xe9\n").expect_err("Latin-1").starts_with("line 2 is not UTF-8"));
+    }
+
+    #[test]
+    fn a_file_has_a_limit_whether_its_size_is_known_or_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a");
+        std::fs::write(&file, "12345").expect("written");
+        assert_eq!(read(&file, 5).expect("short enough"), "12345\n");
+        assert!(matches!(read(&file, 4), Err(TextError::TooLarge(4))));
+        assert!(matches!(read(folder.path(), 4), Err(TextError::Io(_))), "a folder is no text");
+        if cfg!(unix) {
+            assert!(matches!(read(Path::new("/dev/zero"), 1 << 16), Err(TextError::TooLarge(_))));
+        }
+    }
+}

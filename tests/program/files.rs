@@ -1,0 +1,344 @@
+//! Files as other people's machines have them: names that are no Unicode, texts as editors save them.
+
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::arena::{Arena, Ended, command, fails, run};
+
+const REPLAY: &str = "replays/seed7-600.mra";
+
+/// A folder whose name is no Unicode.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::Builder::new().prefix(OsStr::from_bytes(b"arena\xff")).tempdir().expect("a folder"))
+    }
+
+    /// A file in it, whose name is none either.
+    fn file(&self, name: &str, ending: &str) -> PathBuf {
+        let name = [name.as_bytes(), b"\xfe\xff.", ending.as_bytes()].concat();
+        self.0.path().join(OsStr::from_bytes(&name))
+    }
+
+    /// What `arena` says to words that may be such names, if it ends well.
+    fn run(&self, words: &[&dyn AsRef<OsStr>]) -> Ended {
+        let mut command = command(self.0.path(), &[]);
+        command.args(words.iter().map(|word| word.as_ref()));
+        let ended = Arena::start(command).end();
+        assert_eq!(
+            ended.code,
+            Some(0),
+            "{:?}: {ended:?}",
+            words.iter().map(|word| word.as_ref()).collect::<Vec<_>>()
+        );
+        ended
+    }
+}
+
+fn flag(name: &str, file: &Path) -> OsString {
+    let mut flag = OsString::from(name);
+    flag.push(file);
+    flag
+}
+
+#[test]
+fn every_replay_command_takes_names_that_are_no_unicode() {
+    let folder = Folder::new();
+    let (file, cut) = (folder.file("whole", "mra"), folder.file("cut", "mra"));
+    fs::copy(REPLAY, &file).expect("copied");
+    let shown = file.display().to_string();
+    for action in ["info", "verify"] {
+        assert!(folder.run(&[&"replay", &action, &file]).stdout.contains(&shown));
+        let json = folder.run(&[&"replay", &action, &file, &"--json"]).json();
+        let one = if action == "info" { &json } else { &json[0] };
+        assert_eq!(one["file"], Value::from(&*shown), "{action}");
+    }
+    assert!(folder.run(&[&"replay", &"seek", &file, &"--to=60"]).stdout.contains(&shown));
+    folder.run(&[&"replay", &"cut", &file, &"--from=60", &"--to=120", &cut]);
+    assert!(folder.run(&[&"replay", &"verify", &cut]).stdout.contains("equal, 60 ticks"));
+    folder.run(&[&"replay", &"export", &file, &"--csv"]);
+    folder.run(&[&"replay", &"watch", &"--headless", &file]);
+    folder.run(&[&"replay", &"diff", &file, &file]);
+    folder.run(&[&"check", &"--against", &file, &"--json"]);
+    let list = folder.run(&[&"replay", &"list", &folder.0.path()]).stdout;
+    assert!(list.contains("cut") && list.contains("whole"), "{list}");
+    let list = folder.run(&[&"replay", &"list", &folder.0.path(), &"--json"]).json();
+    let files: Vec<&Value> = list.as_array().expect("a list").iter().map(|one| &one["file"]).collect();
+    assert!(files.contains(&&Value::from(shown)), "{files:?}");
+}
+
+#[test]
+fn a_match_takes_and_writes_files_whose_names_are_no_unicode() {
+    let folder = Folder::new();
+    let given = |name: &str, text: &str| {
+        let file = folder.file(name, "toml");
+        fs::write(&file, text).expect("written");
+        file
+    };
+    let map = given("map", &fs::read_to_string("assets/maps/duel.toml").expect("a map"));
+    let rules = given("rules", &fs::read_to_string("assets/rules/standard.toml").expect("rules"));
+    let script = given("script", "{\"at_ms\":1,\"command\":\"Banner\"}\n");
+    let (record, trace) = (folder.file("record", "mra"), folder.file("trace", "jsonl"));
+    let flags = [
+        ("--map=", &map),
+        ("--rules=", &rules),
+        ("--script=", &script),
+        ("--record=", &record),
+        ("--trace=", &trace),
+    ]
+    .map(|(name, file)| flag(name, file));
+    let mut words: Vec<&dyn AsRef<OsStr>> = vec![&"play", &"--headless", &"--ticks=30", &"--json"];
+    words.extend(flags.iter().map(|flag| flag as &dyn AsRef<OsStr>));
+    let result = folder.run(&words).json();
+    assert_eq!(result["replay"], Value::from(record.display().to_string()));
+    assert!(record.is_file() && trace.is_file(), "as they were named");
+    // Without --record into the data folder, which lies in such a folder, too.
+    let result = folder.run(&[&"play", &"--headless", &"--ticks=1", &"--json"]).json();
+    assert!(result["replay"].as_str().is_some_and(|file| file.contains("/mini-rts-arena/replays/")));
+    let recorded = folder.0.path().join("mini-rts-arena/replays");
+    assert_eq!(fs::read_dir(recorded).expect("the data folder").count(), 1);
+    // A check hands such names on to other processes.
+    folder.run(&[&"check", &"--seed=1", &"--ticks=30", &flag("--map=", &map)]);
+    folder.run(&[&"balance", &"--suite=levels", &"--matches=1", &flag("--map=", &map)]);
+}
+
+#[test]
+fn a_study_takes_and_writes_files_whose_names_are_no_unicode() {
+    let folder = Folder::new();
+    let (csv, again, html) = (folder.file("a", "csv"), folder.file("b", "csv"), folder.file("c", "html"));
+    crate::study::study(8).write(fs::File::create(&csv).expect("a file")).expect("written");
+    folder.run(&[&"compare", &"--rebuild", &csv, &"--csv", &again, &"--html", &html]);
+    assert_eq!(fs::read(&csv).expect("given"), fs::read(&again).expect("written"));
+    assert!(html.is_file());
+}
+
+/// Ways in which a text is saved.
+fn saved(text: &str) -> [(&'static str, Vec<u8>); 4] {
+    let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    [
+        ("marked", marked.clone().into_bytes()),
+        ("no-last-newline", format!("\n\n{}", text.trim_end()).into_bytes()),
+        ("utf16", wide(&marked)),
+        ("utf16-without-mark", wide(text)),
+    ]
+}
+
+#[test]
+fn every_text_file_is_read_as_editors_save_it() {
+    let home = tempfile::tempdir().expect("a folder");
+    let asset = |name: &str| fs::read_to_string(format!("assets/{name}.toml")).expect("an asset");
+    let script = "{\"at_ms\":1,\"command\":\"Banner\"} \n\n{\"at_ms\":2,\"command\":\"Banner\"}\n".to_owned();
+    let mut study = Vec::new();
+    crate::study::study(8).write(&mut study).expect("memory");
+    let study = String::from_utf8(study).expect("text");
+    let link = "ms,delay_ms\n0,20\n10,30\n".to_owned();
+    let play = ["play", "--headless", "--ticks=1", "--record=off", "--json"];
+    let kinds: [(&str, String, &[&str], &str); 5] = [
+        ("map", asset("maps/duel"), &play, "--map="),
+        ("rules", asset("rules/standard"), &play, "--rules="),
+        ("script", script, &play, "--script="),
+        ("study", study, &["compare"], "--rebuild="),
+        // Read before anything is played; a whole study of it takes too long here.
+        ("link", link, &[], "--link=trace="),
+    ];
+    for (kind, text, words, flag) in kinds {
+        for (way, bytes) in saved(&text) {
+            let file = home.path().join(format!("{kind}-{way}"));
+            fs::write(&file, bytes).expect("written");
+            let flag = format!("{flag}{}", file.display());
+            let is_utf16 = way.starts_with("utf16");
+            if kind == "link" {
+                if is_utf16 {
+                    fails(&run(home.path(), &["compare", "--quick", &flag]), "save it as UTF-8");
+                }
+                continue;
+            }
+            let ended = run(home.path(), &[words, &[&flag]].concat());
+            if is_utf16 {
+                fails(&ended, "save it as UTF-8");
+                assert!(ended.stderr.contains(&format!("{kind}-{way}")), "{ended:?}");
+            } else {
+                assert_eq!(ended.code, Some(0), "{kind} {way}: {ended:?}");
+            }
+        }
+        let folder = format!("{flag}{}", home.path().display());
+        let words = if words.is_empty() { &["compare", "--quick"][..] } else { words };
+        fails(&run(home.path(), &[words, &[&folder]].concat()), "directory");
+    }
+}
+
+#[test]
+fn a_study_that_may_not_be_cited_says_so_however_its_file_is_saved() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut study = crate::study::study(8);
+    study.environment.insert(0, ("not to be cited".into(), "too few".into()));
+    let mut text = Vec::new();
+    study.write(&mut text).expect("memory");
+    for (way, bytes) in saved(&String::from_utf8(text).expect("text")).into_iter().take(2) {
+        let file = home.path().join(way);
+        fs::write(&file, bytes).expect("written");
+        let said = run(home.path(), &["compare", &format!("--rebuild={}", file.display())]).stdout;
+        assert!(said.contains("Not to be cited: too few."), "{way}: {said}");
+    }
+}
+
+#[test]
+fn a_text_may_come_through_a_pipe() {
+    let home = tempfile::tempdir().expect("a folder");
+    let pipe = home.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    let to = pipe.clone();
+    let writer = std::thread::spawn(move || {
+        let mut pipe = fs::OpenOptions::new().write(true).open(to).expect("it is read");
+        pipe.write_all(b"\xef\xbb\xbf{\"at_ms\":1,\"command\":\"Banner\"}").expect("written");
+    });
+    let flag = format!("--script={}", pipe.display());
+    let ended = run(home.path(), &["play", "--headless", "--ticks=30", "--record=off", "--json", &flag]);
+    writer.join().expect("no panic");
+    assert_eq!((ended.code, &ended.json()["commands"]), (Some(0), &1.into()));
+    let endless = ["play", "--headless", "--ticks=30", "--record=off", "--script=/dev/zero"];
+    fails(&run(home.path(), &endless), "more than 8388608 bytes");
+}
+
+#[test]
+fn a_seed_is_a_number_that_json_has_exactly() {
+    let home = tempfile::tempdir().expect("a folder");
+    let play = |seed: &str| {
+        let seed = format!("--seed={seed}");
+        run(home.path(), &["play", "--headless", "--ticks=1", "--record=off", "--json", &seed])
+    };
+    assert_eq!(play("9007199254740991").json()["seed"], 9_007_199_254_740_991_u64);
+    fails(&play("9007199254740992"), "9007199254740991");
+    fails(&play("18446744073709551615"), "9007199254740991");
+}
+
+#[test]
+fn tables_are_plain_in_every_locale() {
+    let home = tempfile::tempdir().expect("a folder");
+    let list = run(home.path(), &["replay", "list", "replays"]).stdout;
+    assert!(list.is_ascii() && list.contains("seed7-600.mra"), "{list}");
+}
+
+/// `arena` where no file can have more than `blocks` times 512 bytes, as on a disk that is full.
+fn limited(home: &Path, blocks: u32, words: &[&str]) -> Ended {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_arena")]);
+    crate::arena::prepare(&mut command, home, words);
+    Arena::start(command).end()
+}
+
+/// That the result was printed all the same, and that the last line names the file.
+fn says_what_is_missing(ended: &Ended, file: &str) {
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let last = ended.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: cannot write ") && last.contains(file), "{file} in {last:?}");
+    assert!(!ended.stdout.is_empty(), "{ended:?}");
+}
+
+#[test]
+fn no_write_error_costs_a_match() {
+    let home = tempfile::tempdir().expect("a folder");
+    let play = ["play", "--headless", "--json", "--seed=1"];
+    let traced =
+        run(home.path(), &[&play[..], &["--ticks=30", "--record=off", "--trace=/dev/full"]].concat());
+    says_what_is_missing(&traced, "/dev/full");
+    let record = home.path().join("a");
+    let record = format!("--record={}", record.display());
+    // Nothing can be written, not the header either; then a header and a few seconds, which end with a state.
+    for (blocks, ticks, file) in [(0, 30, "/a"), (2, 330, "/a.mra.part")] {
+        let ticks = format!("--ticks={ticks}");
+        let ended = limited(home.path(), blocks, &[&play[..], &[&ticks, &record]].concat());
+        says_what_is_missing(&ended, file);
+        let result = ended.json();
+        assert_eq!((&result["outcome"], &result["replay"]), (&"tick_limit".into(), &Value::Null));
+        let said = result["not_written"][0].as_str().expect("a file");
+        assert!(said.contains(file), "{said}");
+        assert!(ended.stderr.contains("recording stopped, the match continues"), "{ended:?}");
+    }
+    // What was written until then plays.
+    let part = home.path().join("a.mra.part").display().to_string();
+    assert_eq!(run(home.path(), &["replay", "info", &part, "--json"]).json()["verdict"], "truncated");
+    let nowhere = home.path().join("file");
+    fs::write(&nowhere, "").expect("written");
+    let ended = run(&nowhere, &[&play[..], &["--ticks=30"]].concat());
+    says_what_is_missing(&ended, "/file/mini-rts-arena/replays/");
+}
+
+#[test]
+fn a_server_tells_its_result_though_it_cannot_record_it() {
+    let home = tempfile::tempdir().expect("a folder");
+    let record = format!("--record={}", home.path().join("a").display());
+    let words = ["serve", "--port=0", "--no-discovery", "--ticks=30", "--json", &record];
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_arena")]);
+    crate::arena::prepare(&mut command, home.path(), &words);
+    let server = Arena::start(command);
+    let address = format!("127.0.0.1:{}", server.port());
+    let join = ["join", &address, "--headless", "--record=off"];
+    let guests = [0, 1].map(|_| Arena::run(home.path(), &join));
+    assert_eq!(guests.map(|guest| guest.end().code), [Some(0); 2]);
+    let ended = server.end();
+    says_what_is_missing(&ended, "/a");
+    assert_eq!(ended.json()["outcome"], "tick_limit");
+}
+
+#[test]
+fn a_study_tells_its_result_though_it_cannot_be_written() {
+    let home = tempfile::tempdir().expect("a folder");
+    let csv = home.path().join("a.csv");
+    crate::study::study(8).write(fs::File::create(&csv).expect("a file")).expect("written");
+    let csv = csv.display().to_string();
+    for flag in ["--csv", "--html"] {
+        says_what_is_missing(
+            &run(home.path(), &["compare", "--rebuild", &csv, flag, "/dev/full"]),
+            "/dev/full",
+        );
+    }
+}
+
+#[test]
+fn a_part_that_cannot_be_written_is_named() {
+    let home = tempfile::tempdir().expect("a folder");
+    let out = home.path().join("part.mra").display().to_string();
+    let ended = limited(home.path(), 0, &["replay", "cut", REPLAY, "--from=0", "--to=100", &out]);
+    fails(&ended, "part.mra");
+    assert!(!ended.stderr.contains(REPLAY), "{ended:?}");
+    assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left");
+}
+
+#[test]
+fn signals_that_were_ignored_stay_ignored() {
+    let home = tempfile::tempdir().expect("a folder");
+    let words = ["host", "--headless", "--port=0", "--no-discovery", "--ticks=30", "--record=off"];
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP INT TERM; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_arena")]);
+    crate::arena::prepare(&mut command, home.path(), &words);
+    let mut host = Arena::start(command);
+    let address = format!("127.0.0.1:{}", host.port());
+    host.wait_for_line("Ctrl-C leaves");
+    ["HUP", "INT", "TERM"].iter().for_each(|signal| host.signal(signal));
+    let guest = run(home.path(), &["join", &address, "--headless", "--record=off"]);
+    assert_eq!((guest.code, host.end().code), (Some(0), Some(0)), "{guest:?}");
+}
+
+#[test]
+fn a_second_interrupt_ends_a_process_at_once() {
+    let home = tempfile::tempdir().expect("a folder");
+    let words = ["host", "--headless", "--port=0", "--no-discovery", "--record=off", "--timeout=60"];
+    let mut host = Arena::run(home.path(), &words);
+    let address = format!("127.0.0.1:{}", host.port());
+    let guest = Arena::run(home.path(), &["join", &address, "--headless", "--record=off"]);
+    host.wait_for_line("all players are here");
+    // It is waited for when the host leaves.
+    guest.signal("STOP");
+    ["INT", "TERM"].iter().for_each(|signal| host.signal(signal));
+    assert_eq!(host.end().code, Some(130));
+}
