@@ -41,6 +41,8 @@ pub enum MatchEvent {
     Said(PlayerId, ChatText),
     /// A player, possibly this one, wants a rematch of the match that has ended.
     RematchWanted(PlayerId),
+    /// This player has spent its budget of stalls: the match goes on without it unless the user waits.
+    HoldsUp(PlayerId),
     /// The match is paused, at this player's request.
     Paused(PlayerId),
     /// The pause is over.
@@ -65,6 +67,7 @@ impl MatchEvent {
             Event::Silent { player } => Self::Silent(player),
             Event::Heard { player } => Self::Heard(player),
             Event::Waiting { player } => Self::Waiting(player),
+            Event::HoldsUp { player, .. } => Self::HoldsUp(player),
             Event::Said { player, text } => Self::Said(player, text),
             Event::RematchWanted { player } => Self::RematchWanted(player),
             Event::Paused { player } => Self::Paused(player),
