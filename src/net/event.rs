@@ -120,7 +120,7 @@ pub enum Event {
     HoldsUp {
         /// The player.
         player: PlayerId,
-        /// When the match goes on without it.
+        /// The instant at which the match goes on without it.
         until: Time,
     },
     /// A player, possibly this one, has sent a chat line.

@@ -59,7 +59,7 @@ fn withholds(is_withheld: impl Fn(Time, SocketAddr, PacketId) -> bool + 'static)
     })
 }
 
-/// The honest peers ran all ticks alike, and no tick of theirs was later than a whole stall budget.
+/// The honest peers ran all ticks alike, and no tick of theirs was later than a silence and a whole stall budget.
 fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
     let honest: Vec<&Peer> =
         (0..peers.len()).filter(|&i| i != liar && !peers[i].dead).map(|i| &peers[i]).collect();
@@ -68,7 +68,7 @@ fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
         assert_eq!(seen, (&[End::Finished][..], ticks), "{what}: {}", peer.address);
         assert_eq!(peer.inputs, honest[0].inputs, "{what}: {}", peer.address);
         let longest = peer.stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
-        assert!(longest < Duration::from_secs(11), "{what}: {} stalled for {longest:?}", peer.address);
+        assert!(longest < Duration::from_secs(14), "{what}: {} stalled for {longest:?}", peer.address);
         let gone = peer.departed.iter().map(|departed| departed.0.index());
         assert!({ gone }.all(|seat| seat == liar || peers[seat].dead), "{what}: {:?}", peer.departed);
     }
@@ -228,7 +228,9 @@ fn claims_that_are_taken_back_stop_the_match_only_so_often() {
 /// Hashes and inputs that nobody has, of ticks that all have run, some, or none; and then silence, or not.
 #[test]
 fn a_forged_list_ends_the_match_of_its_author_alone() {
-    for (seats, back, is_silent) in [(3, 20, true), (4, 20, true), (3, 63, false), (3, 90, false), (3, 0, true)] {
+    for (seats, back, is_silent) in
+        [(3, 20, true), (4, 20, true), (3, 63, false), (3, 90, false), (3, 0, true)]
+    {
         let mut peers = mesh(seats, 400, InputDelay::Auto, LINK);
         let mut is_said = false;
         run(&mut peers, MINUTE, |now, peers| {

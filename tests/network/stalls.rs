@@ -199,11 +199,13 @@ fn forge(draws: &mut Draws, now: Time, peers: &mut [Peer]) {
             forge(peers, PacketId::DesyncHashes, &encode(&list));
         }
         2 => forge(peers, PacketId::Bye, &encode(&Bye::Finished { ticks: tick, chain: draws.below(9) })),
-        _ => forge(peers, PacketId::Bye, &encode(&Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) })),
+        _ => {
+            forge(peers, PacketId::Bye, &encode(&Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) }))
+        }
     }
 }
 
-/// What the insider does to its datagrams for a while: to whom, and what.
+/// Changes or drops a datagram of the insider.
 fn mistreats(kind: u64, bytes: &[u8]) -> Option<Vec<u8>> {
     match kind {
         0 => Some(with_header(bytes, |header| header.count = 0)),
@@ -287,7 +289,8 @@ fn late_pongs_lengthen_no_delay() {
 
 #[test]
 fn a_false_clock_draws_no_match_along() {
-    for (seats, ahead_us) in [(2, 10_000_000), (3, 10_000_000), (3, 240_000), (3, -240_000), (3, -10_000_000)] {
+    for (seats, ahead_us) in [(2, 10_000_000), (3, 10_000_000), (3, 240_000), (3, -240_000), (3, -10_000_000)]
+    {
         let mut peers = mesh(seats, 1_800, InputDelay::Auto, LINK);
         peers[1].wire = Box::new(move |_, _, bytes| {
             if bytes[0] != PacketId::Pong as u8 {

@@ -38,7 +38,7 @@ pub(in crate::net) struct Link {
     pub(in crate::net) claims: Claims,
     /// What it has of ours.
     pub(in crate::net) acked: Front,
-    /// How long our inputs have recently taken to be acknowledged.
+    /// Times that our inputs have recently taken to be acknowledged.
     acked_after: LongestRecent,
     /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
     pub(in crate::net) unheard: Option<Seats>,
@@ -210,7 +210,7 @@ impl Link {
         self.connection.rtt.longest_way_us().min(acked_us)
     }
 
-    /// How far apart the clock of this peer and ours can be, in microseconds; a farther one says nothing.
+    /// Most by which the clock of this peer and ours can be apart, in microseconds; a farther one says nothing.
     pub(in crate::net) fn clocks_apart_max_us(&self) -> i64 {
         self.longest_way_us().saturating_mul(2).saturating_add(STALL_MOVES_US)
     }
@@ -276,7 +276,9 @@ mod tests {
     fn the_longest_of_recent_times_is_forgotten_after_two_to_four_seconds() {
         let (ms, mut longest) = (Duration::from_millis, LongestRecent::default());
         assert_eq!(longest.longest(), None);
-        for (at, took, is) in [(0, 90, 90), (1_000, 40, 90), (2_500, 50, 90), (4_400, 30, 90), (4_600, 20, 50)] {
+        for (at, took, is) in
+            [(0, 90, 90), (1_000, 40, 90), (2_500, 50, 90), (4_400, 30, 90), (4_600, 20, 50)]
+        {
             longest.note(Time(at * 1_000), ms(took));
             assert_eq!(longest.longest(), Some(ms(is)), "at {at} ms");
         }

@@ -27,7 +27,7 @@ pub struct TooManyCommands;
 pub(in crate::net) struct CommittedInput {
     /// Its tick.
     pub(in crate::net) tick: Tick,
-    /// When it was committed.
+    /// Time of the commit.
     pub(in crate::net) at: Time,
     /// How long before its tick was due it was committed, in microseconds: the input delay, unless this
     /// computer or its lead limit delayed the commit.

@@ -1,4 +1,4 @@
-//! How long one player may hold the match up. Only the own clock and what has arrived here fill the budget: no
+//! The time for which one player may hold the match up. Only the own clock and what has arrived here fill the budget: no
 //! message of anybody adds to what another player is judged by, or takes from it.
 //!
 //! Silence is not the measure. A peer that answers every ping and sends no inputs holds the match up as much as one
@@ -9,17 +9,18 @@ use core::time::Duration;
 
 use crate::net::time::Time;
 
-/// How long a player may hold the match up at once, unless twice `--timeout` is longer.
+/// Longest time for which a player may hold the match up at once, unless twice `--timeout` is longer.
 const STALL_BUDGET: Duration = Duration::from_secs(10);
 /// The budget is refilled by one part in this many of the time of the ticks that run.
 const REFILL_PART: u32 = 10;
 /// After this much of its budget, whatever the budget is, a player's inputs are taken from others, too: it may have
 /// sent them to everybody else.
 const RELAYED_FROM: Duration = Duration::from_secs(3);
-/// What must be refilled until a budget that was spent no longer counts as spent: the time of 5 s of ticks.
+/// The refill after which
+/// a budget that was spent no longer counts as spent: that of 5 s of ticks.
 const SETTLED: Duration = Duration::from_millis(500);
 
-/// What one player has spent of its budget: the time for which its input was lacking here after the tick was due, in
+/// One player's budget, less what it has spent: the time for which its input was lacking here after the tick was due, in
 /// each tick what exceeds the length of a tick, less what was refilled.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct StallBudget {
@@ -27,9 +28,9 @@ pub(in crate::net) struct StallBudget {
     tick: Duration,
     /// The whole budget.
     whole: Duration,
-    /// What was spent in ticks that have run.
+    /// Time spent in ticks that have run.
     spent: Duration,
-    /// How long the input for the next tick was lacking before `since`.
+    /// Time for which the input for the next tick was lacking before `since`.
     lacked: Duration,
     /// Since when it is lacking.
     since: Option<Time>,
@@ -70,7 +71,7 @@ impl StallBudget {
         self.noted = self.noted.max(now);
     }
 
-    /// What lacks now counts for this much at most.
+    /// Counts what lacks now for this much at most.
     pub(in crate::net) fn count_at_most(&mut self, now: Time, most: Duration) {
         self.note(now, None);
         self.lacked = self.lacked.min(most);
@@ -87,7 +88,7 @@ impl StallBudget {
         self.since
     }
 
-    /// What is spent at `now`.
+    /// Time spent at `now`.
     pub(in crate::net) fn spent(&self, now: Time) -> Duration {
         let current = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let lacked = self.lacked.saturating_add(current);

@@ -111,7 +111,8 @@ impl LockstepSession {
     /// time by them.
     fn count_down_to(&mut self, at: Time, player: PlayerId) {
         let (now, me, Some(play)) = (self.now, self.me, &mut self.play) else { return };
-        let (next, apart) = (play.gate.next(), play.own.clock.rate().ticks_in_ms(COUNTDOWNS_APART.as_millis() as u32));
+        let (next, apart) =
+            (play.gate.next(), play.own.clock.rate().ticks_in_ms(COUNTDOWNS_APART.as_millis() as u32));
         if play.pauses.counted_down_to.is_some_and(|last| next.since(last) < apart) {
             return;
         }

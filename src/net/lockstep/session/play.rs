@@ -34,7 +34,7 @@ use crate::sim::{
     HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
 };
 
-/// How far apart the peers may begin: as far as a start can be named ahead.
+/// Most time between the beginnings of two peers: as far as a start can be named ahead.
 const START_APART_MAX: Duration = Duration::from_secs(10);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;

@@ -14,7 +14,7 @@ use crate::net::time::Time;
 use crate::net::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
-/// How long a peer of three or more that claims a difference may take to show its hashes: meanwhile those that search
+/// Time in which a peer of three or more that claims a difference must show its hashes: meanwhile those that search
 /// commit nothing, and hold the others up who see no difference. At least [`CLAIM_TRIES`] times the retransmission
 /// timeout of its link.
 const CLAIM_WITHIN: Duration = Duration::from_secs(1);
@@ -194,7 +194,7 @@ impl LockstepSession {
         }
     }
 
-    /// When the search has taken too long.
+    /// The instant at which the search has taken too long.
     pub(super) fn search_until(&self) -> Option<Time> {
         let Phase::Searching { search, since } = &self.phase else { return None };
         let timeout = self.settings.timeout;

@@ -16,16 +16,16 @@ use crate::net::time::Time;
 use crate::net::wire::message::{Seats, Suspicion};
 use crate::sim::{PLAYERS_MAX, PlayerId};
 
-/// How long a user has to decide on a player whose budget is spent, before the match goes on without it.
+/// Time that a user has to decide on a player whose budget is spent, before the match goes on without it.
 pub(super) const DECIDE_WITHIN: Duration = Duration::from_secs(10);
-/// How long a peer holds the match up before it is helped, and the interval in which it is helped again.
+/// Time after which a peer that holds the match up is helped, and the interval in which it is helped again.
 const HELP_EVERY: Duration = Duration::from_millis(250);
 /// For this long after it was needed inputs are passed on as they arrive, and taken from others.
 const HELP_LASTS: Duration = Duration::from_secs(10);
 /// In a fair match: time to reveal an input once all commitments are here, if one came after its tick was due.
 const REVEAL_WITHIN: Duration = Duration::from_secs(1);
 
-/// What is known here of who holds the match up.
+/// The stall budgets of all seats, and what they lead to.
 #[derive(Clone, Debug)]
 pub(super) struct Stalls {
     budgets: BySeat<StallBudget>,
@@ -33,7 +33,7 @@ pub(super) struct Stalls {
     judged_from: BySeat<Time>,
     /// Until when each seat's inputs are taken from others, too.
     relayed_until: BySeat<Time>,
-    /// What is passed on to each seat.
+    /// Inputs that are passed on to each seat.
     help: BySeat<Help>,
     question: Option<Question>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Stalls {
 /// Inputs of others for a seat that holds the match up because it lacks them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Help {
-    /// When all that it lacks may be sent again.
+    /// The instant from which all that it lacks may be sent again.
     again_at: Time,
     /// Until when new inputs are passed on as they arrive.
     until: Time,
@@ -51,7 +51,7 @@ struct Help {
 #[derive(Clone, Copy, Debug)]
 struct Question {
     player: PlayerId,
-    /// When it counts as answered.
+    /// The instant at which it counts as answered.
     until: Time,
 }
 
@@ -100,7 +100,7 @@ impl Stalls {
         self.budgets[player].count_at_most(now, timeout);
     }
 
-    /// What this seat has spent of its budget.
+    /// Time that this seat has spent of its budget.
     pub(super) fn spent(&self, player: PlayerId, now: Time) -> Duration {
         self.budgets[player].spent(now)
     }
@@ -188,7 +188,7 @@ impl LockstepSession {
         (!self.waits_for_lost(player)).then_some((player, until))
     }
 
-    /// What a player has spent of its budget of stalls.
+    /// Time that a player has spent of its budget of stalls.
     #[must_use]
     pub fn stalled(&self, player: PlayerId) -> Duration {
         self.play.as_ref().map_or(Duration::ZERO, |play| play.stalls.spent(player, self.now))
@@ -239,7 +239,8 @@ impl LockstepSession {
             {
                 continue;
             }
-            let seats = (0..self.config.seats).map(PlayerId).filter(|&seat| seat != self.me && seat != player);
+            let seats =
+                (0..self.config.seats).map(PlayerId).filter(|&seat| seat != self.me && seat != player);
             let seats: Seats = seats.collect();
             let held = seats.iter().map(|_| ran.0).collect();
             self.relay(link, &Suspicion { seats, held, is_settled: false });
