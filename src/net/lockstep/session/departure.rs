@@ -323,7 +323,7 @@ impl LockstepSession {
         }
         let settled = suspicion.seats.intersection(play.departures.departed);
         if !suspicion.is_settled {
-            self.relay(link, &suspicion);
+            self.relay(link, &suspicion, Tick::NEVER);
             if !settled.is_empty()
                 && let Some(answer) = self.suspicion(settled)
             {
@@ -345,7 +345,7 @@ impl LockstepSession {
             if lacks && to.player != player && !to.is_gone {
                 let seats = Seats::default().with(player);
                 let held = core::iter::once(from.0).collect();
-                self.relay(link, &Suspicion { seats, held, is_settled: false });
+                self.relay(link, &Suspicion { seats, held, is_settled: false }, Tick::NEVER);
             }
         }
     }
@@ -357,13 +357,13 @@ impl LockstepSession {
         let said = play.departures.said[to.player].as_ref().filter(|said| !said.is_settled).cloned();
         if let Some(mut said) = said {
             said.held.iter_mut().for_each(|held| *held = from.0.max(*held));
-            self.relay(link, &said);
+            self.relay(link, &said, Tick::NEVER);
         }
     }
 
-    /// Sends the inputs of missing seats that this peer has and the other lacks. In a fair match only of ticks for
+    /// Sends the inputs of missing seats that this peer has and the other lacks, of ticks `before` one. In a fair match only of ticks for
     /// which that one has committed to its own: their authors did not wait for it.
-    pub(super) fn relay(&mut self, link: usize, lacking: &Suspicion) {
+    pub(super) fn relay(&mut self, link: usize, lacking: &Suspicion, before: Tick) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
         let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
         let (gate, may_know) = (&play.gate, play.fair.as_ref().map(|fair| fair.until(to.player)));
@@ -371,7 +371,7 @@ impl LockstepSession {
             if player == self.me {
                 continue;
             }
-            let until = gate.departed(player).unwrap_or(gate.next_needed(player));
+            let until = gate.departed(player).unwrap_or(gate.next_needed(player)).min(before);
             let until = may_know.map_or(until, |may_know| until.min(may_know));
             let mut first = Tick(from);
             while first < until && !relayed.is_full() {

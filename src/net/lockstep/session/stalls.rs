@@ -243,7 +243,9 @@ impl LockstepSession {
                 (0..self.config.seats).map(PlayerId).filter(|&seat| seat != self.me && seat != player);
             let seats: Seats = seats.collect();
             let held = seats.iter().map(|_| ran.0).collect();
-            self.relay(link, &Suspicion { seats, held, is_settled: false });
+            // What it needs to run as many ticks; the rest follows.
+            let until = play.history.ran();
+            self.relay(link, &Suspicion { seats, held, is_settled: false }, until);
             let again_at = now.plus(self.timeout_of(link, HELP_EVERY));
             if let Some(play) = &mut self.play {
                 play.stalls.help[player] = Help { again_at, until: now.plus(HELP_LASTS) };
