@@ -16,6 +16,8 @@ const REFILL_PART: u32 = 10;
 /// After this much of its budget, whatever the budget is, a player's inputs are taken from others, too: it may have
 /// sent them to everybody else.
 const RELAYED_FROM: Duration = Duration::from_secs(3);
+/// More time for a peer that claims to have run less than this one: to name the cause, and to catch up.
+const NAME_WITHIN: Duration = Duration::from_secs(2);
 /// The refill after which
 /// a budget that was spent no longer counts as spent: that of 5 s of ticks.
 const SETTLED: Duration = Duration::from_millis(500);
@@ -61,7 +63,8 @@ impl StallBudget {
     pub(in crate::net) fn ran(&mut self, now: Time) {
         self.note(now, None);
         let refill = self.tick.checked_div(REFILL_PART).unwrap_or_default();
-        self.spent = self.spent(now).min(self.whole).saturating_sub(refill);
+        let most = self.whole.saturating_add(NAME_WITHIN);
+        self.spent = self.spent(now).min(most).saturating_sub(refill);
         self.lacked = Duration::ZERO;
     }
 
@@ -95,9 +98,18 @@ impl StallBudget {
         self.spent.saturating_add(lacked.saturating_sub(self.tick))
     }
 
-    /// Whether this player holds the match up, and the budget is spent.
-    pub(in crate::net) fn is_spent(&self, now: Time) -> bool {
-        self.since.is_some() && self.spent(now) >= self.whole
+    /// Whether this player holds the match up, and the budget is spent; it has a little more if it `lags`.
+    pub(in crate::net) fn is_spent(&self, now: Time, lags: bool) -> bool {
+        let more = if lags { NAME_WITHIN } else { Duration::ZERO };
+        self.since.is_some() && self.spent(now) >= self.whole.saturating_add(more)
+    }
+
+    /// Gives half of the budget back: this player has named who it waits for.
+    pub(in crate::net) fn restore_half(&mut self, now: Time) {
+        let half = self.whole.checked_div(2).unwrap_or_default();
+        let spent = self.spent(now).min(half);
+        self.restore();
+        self.spent = spent;
     }
 
     /// Whether a budget that was spent is still as good as spent.
@@ -138,7 +150,7 @@ mod tests {
             let due = now;
             now = due.plus(lacks);
             budget.note(due, Some(due));
-            if budget.is_spent(now) {
+            if budget.is_spent(now, false) {
                 return Some(now.since(Time(0)));
             }
             budget.ran(now);
@@ -153,9 +165,13 @@ mod tests {
         let mut long = StallBudget::new(Duration::from_micros(TICK_US), 4 * TIMEOUT);
         for budget in [&mut short, &mut long] {
             budget.note(at(0), Some(at(0)));
-            assert!(!budget.is_spent(at(10_000)));
+            assert!(!budget.is_spent(at(10_000), false));
         }
-        assert!(short.is_spent(at(10_017)) && !long.is_spent(at(24_000)) && long.is_spent(at(24_017)));
+        assert!(
+            short.is_spent(at(10_017), false)
+                && !long.is_spent(at(24_000), false)
+                && long.is_spent(at(24_017), false)
+        );
     }
 
     #[test]
@@ -188,9 +204,9 @@ mod tests {
         }
         assert_eq!(after(&budget), 0);
         stall(&mut budget, 6_000, 99_000);
-        assert_eq!(after(&budget), 9_998, "more than all of it cannot be spent");
-        assert!(budget.is_low(at(105_000)) && !budget.is_spent(at(105_000)), "nothing lacks now");
-        for _ in 0..300 {
+        assert_eq!(after(&budget), 11_998, "little more than all of it can be spent");
+        assert!(budget.is_low(at(105_000)) && !budget.is_spent(at(105_000), false), "nothing lacks now");
+        for _ in 0..1_500 {
             budget.ran(at(105_000));
         }
         assert!(!budget.is_low(at(105_000)));
@@ -201,7 +217,7 @@ mod tests {
         let mut budget = budget();
         budget.note(at(0), Some(at(0)));
         budget.forgive(at(60_000), Duration::from_secs(60));
-        assert!(!budget.is_spent(at(60_000)));
+        assert!(!budget.is_spent(at(60_000), false));
         let mut budget = self::budget();
         budget.note(at(0), None);
         budget.forgive(at(60_000), Duration::from_secs(60));
@@ -215,6 +231,6 @@ mod tests {
         budget.note(at(0), Some(at(0)));
         budget.note(at(6_000), None);
         budget.note(at(9_000), Some(at(9_000)));
-        assert!(!budget.is_spent(at(13_000)) && budget.is_spent(at(13_017)));
+        assert!(!budget.is_spent(at(13_000), false) && budget.is_spent(at(13_017), false));
     }
 }

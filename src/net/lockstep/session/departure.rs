@@ -29,9 +29,8 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 /// How long an agreement may hold the match up before peers that claim inputs of a suspect without relaying
 /// them are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of their link.
 const AGREE_WITHIN: Duration = Duration::from_secs(2);
-/// Extra time for peers that name different seats, in which they must find evidence of their own: a whole budget may be
-/// spent there, and then a user decides.
-const OWN_EVIDENCE: Duration = DECIDE_WITHIN.saturating_add(Duration::from_secs(1));
+/// Extra time for peers that name different seats, in which they must find evidence of their own.
+const OWN_EVIDENCE: Duration = Duration::from_secs(1);
 /// See [`AGREE_WITHIN`].
 const AGREE_TRIES: u32 = 6;
 /// Shortest interval between suspicions sent to peers that have not settled.
@@ -292,7 +291,9 @@ impl LockstepSession {
         if !is_held_up {
             return;
         }
-        let to_agree = whole(self.settings.timeout) + OWN_EVIDENCE;
+        // A whole budget may have to be spent there, and in a match of windows a user decides then.
+        let decide = if self.settings.on_loss == OnLoss::Wait { DECIDE_WITHIN } else { Duration::ZERO };
+        let to_agree = whole(self.settings.timeout) + OWN_EVIDENCE + decide;
         for link in self.links_to(differs.union(claims)) {
             let Some(peer) = self.links.get(link) else { continue };
             let player = peer.player;
@@ -330,7 +331,9 @@ impl LockstepSession {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
-        self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by] = Some(suspicion);
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        play.stalls.names(self.now, by, suspicion.seats);
+        play.departures.said[by] = Some(suspicion);
         self.agree_on_suspects();
         Ok(())
     }
@@ -397,8 +400,12 @@ impl LockstepSession {
         let (player, by, now) = (relayed.player, self.links.get(link).ok_or(OutOfPlace)?.player, self.now);
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let suspects = play.departures.suspects;
-        // Any other seat speaks for itself.
-        let is_relayed = suspects.union(play.stalls.relayed(now)).contains(player);
+        let is_suspect = suspects.contains(player);
+        // Any other seat speaks for itself, unless it claims to have run ticks without sending its inputs for them.
+        let claimed = self.links.iter().find(|link| link.player == player).map(|link| link.claims.ran);
+        let before = if is_suspect { Tick::NEVER } else { claimed.unwrap_or_default() };
+        let is_relayed =
+            is_suspect || play.stalls.relayed(now).contains(player) && Tick(relayed.first) < before;
         if !is_relayed || player == self.me || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
             return Err(OutOfPlace);
         }
@@ -408,7 +415,9 @@ impl LockstepSession {
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
             return Err(OutOfPlace);
         }
-        for (tick, bytes) in (relayed.first..).map(Tick).zip(&relayed.inputs) {
+        for (tick, bytes) in
+            (relayed.first..).map(Tick).take_while(|&tick| tick < before).zip(&relayed.inputs)
+        {
             play.gate.push(now, player, tick, bytes)?;
         }
         self.settle_suspects();

@@ -2,8 +2,10 @@
 //! lacks, and given up once its budget is spent.
 //!
 //! A seat whose input is lacking may itself lack the input of another, who sends it to everybody else. So a peer that
-//! has run more than who holds it up passes on what it has, and who lacks an input for too long takes it from others.
-//! Then no seat can be made to hold the match up for longer than that, and nobody has to know who lies.
+//! has run more than who holds it up passes on what it has. Who lacks an input of a tick that its author claims to have
+//! run takes it from others: an honest author says so in the very datagram that brings the input, so nobody can forge what
+//! another sends. And who waits for another has waited for it at least as long as others wait for the two of them: it
+//! names the cause first, and then has half of its budget again.
 
 use core::time::Duration;
 
@@ -14,7 +16,7 @@ use crate::net::table::settings::OnLoss;
 use crate::net::table::stall_budget::StallBudget;
 use crate::net::time::Time;
 use crate::net::wire::message::{Seats, Suspicion};
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Time that a user has to decide on a player whose budget is spent, before the match goes on without it.
 pub(super) const DECIDE_WITHIN: Duration = Duration::from_secs(10);
@@ -33,6 +35,8 @@ pub(super) struct Stalls {
     judged_from: BySeat<Time>,
     /// Until when each seat's inputs are taken from others, too.
     relayed_until: BySeat<Time>,
+    /// The seats that each seat has named as the cause.
+    named: BySeat<Seats>,
     /// Inputs that are passed on to each seat.
     help: BySeat<Help>,
     question: Option<Question>,
@@ -61,6 +65,7 @@ impl Stalls {
             budgets: BySeat::from_fn(|| StallBudget::new(tick, timeout)),
             judged_from: BySeat::default(),
             relayed_until: BySeat::default(),
+            named: BySeat::default(),
             help: BySeat::default(),
             question: None,
         }
@@ -88,6 +93,14 @@ impl Stalls {
     /// The seats whose inputs are taken from others, too.
     pub(super) fn relayed(&self, now: Time) -> Seats {
         (0..PLAYERS_MAX as u8).map(PlayerId).filter(|&player| now < self.relayed_until[player]).collect()
+    }
+
+    /// This seat suspects others: whom it had not named before is the cause of what it is charged for.
+    pub(super) fn names(&mut self, now: Time, by: PlayerId, seats: Seats) {
+        if !seats.difference(self.named[by]).is_empty() {
+            self.named[by] = self.named[by].union(seats);
+            self.budgets[by].restore_half(now);
+        }
     }
 
     /// Whether what arrives is passed on to this seat.
@@ -139,11 +152,14 @@ impl LockstepSession {
         self.note_stalls();
         self.help_who_lacks();
         self.close_question();
-        let (now, asks) = (self.now, self.settings.on_loss == OnLoss::Wait);
+        let (now, is_behind) = (self.now, self.is_behind());
+        // Who alone lacks an input asks the others for it, and no user has to decide on that.
+        let asks = self.settings.on_loss == OnLoss::Wait && !is_behind;
         for link in 0..self.links.len() {
             let (Some(play), Some(peer)) = (&self.play, self.links.get(link)) else { return };
             let player = peer.player;
-            if !self.is_direct(peer) || !play.stalls.budgets[player].is_spent(now) {
+            let lags = peer.claims.ran < play.history.ran();
+            if !self.is_direct(peer) || !play.stalls.budgets[player].is_spent(now, lags) {
                 continue;
             }
             if asks {
@@ -152,6 +168,12 @@ impl LockstepSession {
                 self.suspect(player);
             }
         }
+    }
+
+    /// Whether another peer has run the tick that this one waits for.
+    fn is_behind(&self) -> bool {
+        let next = self.play.as_ref().map_or(Tick::NEVER, |play| play.gate.next());
+        self.links.iter().any(|link| self.is_direct(link) && link.claims.ran > next)
     }
 
     /// A player's budget is spent: asks the user whether the match goes on without it.
