@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use super::{ARCHITECTURES, BotChoice, SeatInjection, input_delay, one_of, tick_rate};
 use mini_rts_arena::lab::Shard;
-use mini_rts_arena::net::{Architecture, InputDelay};
+use mini_rts_arena::net::{Architecture, InputDelay, Mutation};
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
 /// The flags of matches that are played: without meaning where none is.
-const PLAYED: [&str; 23] = [
+const PLAYED: [&str; 24] = [
     "processes",
     "is_virtual",
     "faults",
     "byzantine",
     "adversary",
+    "mutation",
     "shard",
     "baseline",
     "matches",
@@ -65,6 +66,9 @@ pub(crate) struct CheckArguments {
     /// may be lost, and the match keeps 0.8 of its pace. With a server, it is one of the clients.
     #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "byzantine", "baseline", "inject_desync", "link"])]
     pub(crate) adversary: bool,
+    /// Break one rule of the protocol on purpose, as it was broken once: the adversary must find it.
+    #[arg(long, value_name = "NAME", requires = "adversary", value_parser = mutation)]
+    pub(crate) mutation: Option<Mutation>,
     /// Play only shard K of N, counted from 0: the seeds from `--seed` + K on, each N-th. All shards together
     /// play all matches.
     #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline")]
@@ -127,6 +131,13 @@ pub(crate) struct CheckArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A mutation by its name.
+fn mutation(text: &str) -> Result<Mutation, String> {
+    let names: Vec<&str> = Mutation::ALL.iter().map(|mutation| mutation.as_str()).collect();
+    let found = Mutation::ALL.iter().copied().find(|mutation| mutation.as_str() == text);
+    found.ok_or_else(|| format!("the mutations are {}", names.join(", ")))
 }
 
 /// A link's specification as it was typed, for other processes.

@@ -18,6 +18,9 @@ const SHOWN_MAX: usize = 10;
 /// Plays the matches in virtual time and says whether everything held.
 pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
+    if let Some(mutation) = arguments.mutation {
+        mutation.plant();
+    }
     let options = options(arguments)?;
     let bar = progress_bar(Some(options.shard.share(options.matches)));
     bar.set_message(format!("matches of {} ticks", options.ticks));
@@ -58,6 +61,9 @@ fn again(arguments: &CheckArguments, seed: u64) -> String {
     }
     if let Some(peers) = arguments.peers {
         command += &format!(" --peers {peers}");
+    }
+    if let Some(mutation) = arguments.mutation {
+        command += &format!(" --mutation {}", mutation.as_str());
     }
     if arguments.fair {
         command += " --fair";

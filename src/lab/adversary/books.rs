@@ -74,7 +74,7 @@ impl Books {
     }
 
     /// How much of its budget a player has used, in the books of who has noted most.
-    fn blame(&self, player: PlayerId) -> Duration {
+    pub(super) fn blame(&self, player: PlayerId) -> Duration {
         let links = self.books.iter().flat_map(|book| &book.links);
         links.filter(|link| link.player == player).map(|link| link.held_up).max().unwrap_or_default()
     }

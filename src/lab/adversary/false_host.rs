@@ -18,6 +18,8 @@ pub struct FalseHost {
     request: Option<(SocketAddr, Vec<u8>)>,
     /// When the next code is tried.
     next_at: Time,
+    /// Whether the guest has had the share of that code.
+    has_shown: bool,
     /// The number of the code by which the guest has opened.
     found: Option<usize>,
 }
@@ -26,6 +28,7 @@ pub struct FalseHost {
 const EVERY: Duration = Duration::from_millis(60);
 /// Packet ids of the handshake.
 const JOIN_REQUEST: u8 = crate::net::message::PacketId::JoinRequest as u8;
+const JOIN_SHARE: u8 = crate::net::message::PacketId::JoinShare as u8;
 const JOIN_ENTRY: u8 = crate::net::message::PacketId::JoinEntry as u8;
 
 impl FalseHost {
@@ -41,6 +44,7 @@ impl FalseHost {
             tried: 0,
             request: None,
             next_at: Time(0),
+            has_shown: true,
             found: None,
         }
     }
@@ -75,11 +79,11 @@ impl FalseHost {
 
     /// Tries the next code when it is time.
     pub fn act(&mut self, now: Time) {
-        if now < self.next_at || self.found.is_some() || self.request.is_none() {
+        if now < self.next_at || self.found.is_some() || self.request.is_none() || !self.has_shown {
             return;
         }
         let Some(code) = self.codes.get(self.tried).cloned() else { return };
-        self.tried += 1;
+        (self.tried, self.has_shown) = (self.tried + 1, false);
         self.next_at = now.plus(EVERY);
         let config = HostConfig { room_code: code, ..self.config.clone() };
         let mut seed = self.seed;
@@ -100,6 +104,8 @@ impl FalseHost {
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.current.as_mut()?.poll_transmit()
+        let transmit = self.current.as_mut()?.poll_transmit()?;
+        self.has_shown |= transmit.datagram.bytes().first() == Some(&JOIN_SHARE);
+        Some(transmit)
     }
 }

@@ -18,6 +18,10 @@ const TRY_ONE_IN: [u64; 2] = [2, 8];
 const LOOK_EVERY: Duration = Duration::from_millis(4);
 /// From one move to the next.
 const REST: Duration = Duration::from_millis(150);
+/// Rest after a move that was broken off, so that others forget.
+const RECOVERY: Duration = Duration::from_secs(2);
+/// How much of the others' patience it uses.
+const BLAME_MAX: Duration = Duration::from_millis(8_500);
 
 /// A move that is being made.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +41,8 @@ pub(super) struct Strategy {
     /// Each with what it has moved so far per second, and how often it was tried.
     moves: Vec<(Move, f64, u32)>,
     current: Option<Current>,
+    /// For how long it lets others wait for its own input.
+    caution: Duration,
     next_at: Time,
 }
 
@@ -48,7 +54,8 @@ impl Strategy {
             moves.swap(nth, below(&mut rng, nth as u64 + 1) as usize);
         }
         let moves = moves.into_iter().map(|known| (known, 0.0, 0)).collect();
-        Self { goal, rng, me: PlayerId(0), moves, current: None, next_at: from }
+        let caution = Duration::from_millis(1_300 + below(&mut rng, 3_200));
+        Self { goal, rng, me: PlayerId(0), moves, current: None, caution, next_at: from }
     }
 
     /// When it next looks.
@@ -62,6 +69,13 @@ impl Strategy {
         self.me = insider.game().session().player();
         let Some(mut current) = self.current else { return self.begin(now, books, insider) };
         let of = self.moves[current.nth].0;
+        let is_at_risk = books.waits_for(self.me, self.caution) || books.blame(self.me) > BLAME_MAX;
+        if is_at_risk {
+            self.end(now, books, insider);
+            insider.press(NO_PRESSURE);
+            self.next_at = now.plus(RECOVERY);
+            return;
+        }
         if now.since(current.since) >= of.lasts {
             return self.end(now, books, insider);
         }
@@ -122,6 +136,7 @@ impl Strategy {
         let gain = (books.score(self.goal, self.me) - current.score) / seconds;
         *moved = (*moved * f64::from(*tried) + gain) / f64::from(*tried + 1);
         *tried += 1;
+        if std::env::var("ADV").is_ok() { eprintln!("{:.2} victim {} struck {:?} gain {gain:.3} score {:.2} move {:?}", now.0 as f64/1e6, current.victim, current.struck_at, books.score(self.goal, self.me), of); }
         // What works is repeated without a break.
         if gain <= 0.0 {
             insider.press(NO_PRESSURE);
