@@ -136,7 +136,6 @@ impl Strategy {
         let gain = (books.score(self.goal, self.me) - current.score) / seconds;
         *moved = (*moved * f64::from(*tried) + gain) / f64::from(*tried + 1);
         *tried += 1;
-        if std::env::var("ADV").is_ok() { eprintln!("{:.2} victim {} struck {:?} gain {gain:.3} score {:.2} move {:?}", now.0 as f64/1e6, current.victim, current.struck_at, books.score(self.goal, self.me), of); }
         // What works is repeated without a break.
         if gain <= 0.0 {
             insider.press(NO_PRESSURE);
