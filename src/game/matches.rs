@@ -27,7 +27,9 @@ use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use crate::net::message::{Choice, PacketId};
-use crate::net::{ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Time, Transmit};
+use crate::net::{
+    ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit,
+};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// A match between peers, as one of them plays it.
@@ -59,7 +61,7 @@ pub struct Match {
 }
 
 impl Node for Match {
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
     }
 

@@ -16,7 +16,9 @@ use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
 use super::stats::Histogram;
 use crate::net::message::PacketId;
-use crate::net::{ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit};
+use crate::net::{
+    ClientStatus, End, Event, Roster, ServerSession, ServerTick, Source, Time, TimedInputs, Transmit,
+};
 use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
 /// A server's options for a match, other than its session.
@@ -75,7 +77,7 @@ pub struct Server {
 }
 
 impl Node for Server {
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
     }
 

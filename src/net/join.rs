@@ -22,7 +22,7 @@ use super::connection::signing::Signer;
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
 use super::expected::Expected;
-use super::outbox::{Outbox, Transmit};
+use super::outbox::{Outbox, Source, Transmit};
 use super::rate_limit::TokenBucket;
 use super::table::settings::{GuestConfig, Settings};
 use super::time::Time;
@@ -188,10 +188,10 @@ impl Join {
     }
 
     /// Handles a received datagram.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    pub fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
-        let handled = self.on_answer(from, bytes);
+        let handled = self.on_answer(from.into(), bytes);
         self.out.traffic.count(handled);
     }
 
@@ -206,10 +206,10 @@ impl Join {
         self.out.traffic.dropped.count(cause, times);
     }
 
-    fn on_answer(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    fn on_answer(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
-        if from != self.guest.host {
+        if from.address != self.guest.host {
             return Err(OutOfPlace);
         }
         match id {

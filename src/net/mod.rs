@@ -41,7 +41,7 @@ pub use join::{Join, Seat};
 pub use lockstep::gate::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use lockstep::heads::Equivocation;
 pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession};
-pub use outbox::Transmit;
+pub use outbox::{Source, Transmit};
 pub use server::{BITS_PER_S_USUAL, ClientCounts, ClientStatus, ServerConfig, ServerSession, ServerTick};
 pub use table::chat::TooManyLines;
 pub use table::delay::{DELAY_TICKS_MAX, InputDelay};

@@ -304,7 +304,7 @@ impl Room {
             let sent: Vec<Transmit> =
                 std::iter::from_fn(|| each!(&mut self.peers[n].node, session => session.poll_transmit()))
                     .collect();
-            for Transmit { to, datagram } in sent {
+            for Transmit { to, datagram, .. } in sent {
                 let Some(to) = (0..self.peers.len()).find(|&peer| address(peer) == to) else { continue };
                 self.carry(n, to, datagram.bytes());
                 is_dirty[to] |= !self.peers[n].is_cut;

@@ -1,7 +1,7 @@
 //! Seats being taken and taken back; the start.
 
 use arrayvec::ArrayVec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
@@ -12,6 +12,7 @@ use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
+use crate::net::outbox::Source;
 use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
@@ -37,7 +38,7 @@ impl ServerSession {
     }
 
     /// Answers a join request.
-    pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+    pub(super) fn on_join_request(&mut self, from: Source, body: &[u8]) -> Handled {
         if self.stays() {
             // A client that is too early for the next match repeats its request.
             return Err(OutOfPlace);
@@ -46,7 +47,7 @@ impl ServerSession {
     }
 
     /// A datagram of no client. It is of a guest that asks for a seat, or of a client that lost its seat.
-    pub(super) fn on_unseated(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    pub(super) fn on_unseated(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let entrant = self.room.on_unseated(self.now, (from, bytes), &mut self.out)?;
         let Some(entrant) = entrant else { return Ok(()) };
         if self.stays() {
@@ -91,7 +92,7 @@ impl ServerSession {
         self.room.free_seat((from, entry), seated, (seats, open), is_free)
     }
 
-    fn take_seat(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
+    fn take_seat(&mut self, from: Source, player: PlayerId, entrant: &Entrant) -> Handled {
         let (seat, entry) = (player.index(), &entrant.entry);
         let &team = self.settings.teams.get(seat).ok_or(OutOfPlace)?;
         let protection = self.room.listener.admit(entrant).ok_or(OutOfPlace)?;
@@ -100,10 +101,11 @@ impl ServerSession {
         let before = self.clients.take(seat);
         let given = entry.token.unwrap_or(Token(drawn));
         let token = before.as_ref().map_or(given, |before| before.admission.token);
-        let path = (&[from][..], Trust::Proven);
+        let path = (&[from.address][..], Trust::Proven);
         let mut connection = Connection::new(self.now, path, protection, &mut self.rng);
         connection.hear(self.now, (from, 0), true, &mut self.out);
-        let (link, admission) = (Link::new(self.now, player, connection), Admission { from, token });
+        let (link, admission) =
+            (Link::new(self.now, player, connection), Admission { from: from.address, token });
         if let Some(before) = before {
             self.clients.put(before.returned(admission, link));
             self.confirm(seat);

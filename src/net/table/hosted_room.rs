@@ -1,7 +1,7 @@
 //! The room of a host or a server: who asks for a seat, who may take one, and what the others are told.
 
 use arrayvec::ArrayVec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use rand_chacha::ChaCha12Rng;
 
 use super::admission::{may_sit, seats_per_address};
@@ -11,7 +11,7 @@ use crate::net::connection::handshake::{Entrant, Listener};
 use crate::net::connection::protection::SealedPacket;
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::outbox::Outbox;
+use crate::net::outbox::{Outbox, Source};
 use crate::net::time::Time;
 use crate::net::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
 use crate::sim::PlayerId;
@@ -59,7 +59,7 @@ impl HostedRoom {
     }
 
     /// Answers a query for the room, given with its packet id.
-    pub(in crate::net) fn on_query(&self, from: SocketAddr, bytes: &[u8], out: &mut Outbox) -> Handled {
+    pub(in crate::net) fn on_query(&self, from: Source, bytes: &[u8], out: &mut Outbox) -> Handled {
         let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
         let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
         out.transmit(from, SealedPacket::unconnected(&reply));
@@ -70,7 +70,7 @@ impl HostedRoom {
     pub(in crate::net) fn on_join_request(
         &mut self,
         now: Time,
-        (from, body): (SocketAddr, &[u8]),
+        (from, body): (Source, &[u8]),
         rng: &mut ChaCha12Rng,
         out: &mut Outbox,
     ) -> Handled {
@@ -84,7 +84,7 @@ impl HostedRoom {
     pub(in crate::net) fn on_unseated(
         &mut self,
         now: Time,
-        (from, bytes): (SocketAddr, &[u8]),
+        (from, bytes): (Source, &[u8]),
         out: &mut Outbox,
     ) -> Result<Option<Entrant>, DropCause> {
         match self.listener.open(now, from, bytes) {
@@ -96,7 +96,7 @@ impl HostedRoom {
     /// The guest gets no seat, and learns why; it may ask again.
     pub(in crate::net) fn refuse(
         &mut self,
-        from: SocketAddr,
+        from: Source,
         entrant: &Entrant,
         reason: Refusal,
         out: &mut Outbox,
