@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments, PlayArguments};
 use super::console::{self, log_above};
 use super::local::LocalMatch;
-use super::{output, setup};
+use super::{address, output, setup};
 use mini_rts_arena::game::{
     Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
 };
@@ -28,25 +28,26 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let network = &arguments.game.network;
-    let udp = setup::bind(network, PortChoice::Default, None)?;
+    let udp = setup::bind(network, PortChoice::Default, &mut Vec::new())?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
     }
     let announcer = announce(network, prepared.beacon)?;
-    play_on(&arguments.game, prepared.game, udp, announcer, None)
+    play_on(&arguments.game, prepared.game, udp, announcer, &[])
 }
 
 /// Finds a match and plays it.
 pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
     let network = &game.network;
-    let given = arguments.address.as_deref().map(|address| setup::resolve(address, network.is_ipv4()));
-    let given = given.transpose()?;
-    let udp = setup::bind(network, PortChoice::Any, given)?;
-    let host = given.map_or_else(|| find_host(game), Ok)?;
-    let prepared = setup::join(arguments, host, &udp.reachable_at())?;
-    play_on(game, prepared.game, udp, None, Some(host))
+    let mut hosts = arguments.address.as_deref().map_or(Ok(Vec::new()), address::resolve)?;
+    let udp = setup::bind(network, PortChoice::Any, &mut hosts)?;
+    if hosts.is_empty() {
+        hosts.push(find_host(game)?);
+    }
+    let prepared = setup::join(arguments, &hosts, &udp.reachable_at())?;
+    play_on(game, prepared.game, udp, None, &hosts)
 }
 
 /// Plays against bots, all in this process.
@@ -54,7 +55,7 @@ pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
     let LocalMatch { game, udp, seed, others: _others, .. } = LocalMatch::start(arguments)?;
     logln!("listening {}", udp.local_address());
     logln!("seed {seed}");
-    play_on(&arguments.as_host().game, game, udp, None, None)
+    play_on(&arguments.as_host().game, game, udp, None, &[])
 }
 
 /// The one match that is open on the LAN.
@@ -86,22 +87,25 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
 }
 
-/// Runs the match thread to its end and says what came of it; `asked` is the host, if that is elsewhere.
+/// Runs the match thread to its end and says what came of it; `asked` are the addresses of the host, if that is elsewhere.
 fn play_on(
     game: &MatchArguments,
     prepared: Match,
     udp: Udp,
     announcer: Option<Announcer>,
-    asked: Option<SocketAddr>,
+    asked: &[SocketAddr],
 ) -> anyhow::Result<ExitCode> {
     let port = udp.local_address().port();
     let thread = start(prepared, udp, game.network.link.link)?;
-    match asked {
-        Some(host) => logln!("asking {host}; Ctrl-C leaves"),
-        None => logln!("waiting for another player; Ctrl-C leaves"),
+    let host = list(asked);
+    if asked.is_empty() {
+        logln!("waiting for another player; Ctrl-C leaves");
+    } else {
+        logln!("asking {host}; Ctrl-C leaves");
     }
-    let mut announced = None;
+    let (mut announced, mut is_seated) = (None, false);
     let finished = watch(thread, game.terms.ticks, |progress| {
+        is_seated |= matches!(progress, Some(Progress::Event(MatchEvent::Confirmed(_))));
         if let (Some(announcer), Some(Progress::At { beacon: Some(beacon), .. })) = (&announcer, progress)
             && announced != Some(beacon.players)
         {
@@ -111,7 +115,13 @@ fn play_on(
     });
     // Only now may the room disappear from lists.
     drop(announcer);
-    report(game, port, &finished, asked)
+    // Without an answer of the host, nobody else was waited for.
+    report(game, port, &finished, Some(host).filter(|_| !asked.is_empty() && !is_seated))
+}
+
+/// The addresses of one host.
+fn list(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 /// Starts a match thread. From here on Ctrl-C leaves the match, so only now may a line say that it does.
@@ -202,12 +212,12 @@ pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
     bar
 }
 
-/// Prints what came of a match; `asked` is the host, if that is elsewhere.
+/// Prints what came of a match; `asked` is the host that has given no seat, if that is elsewhere.
 pub(crate) fn report(
     game: &MatchArguments,
     port: u16,
     finished: &Finished,
-    asked: Option<SocketAddr>,
+    asked: Option<String>,
 ) -> anyhow::Result<ExitCode> {
     let json = game.output.json;
     let summary = match (&finished.result, asked) {

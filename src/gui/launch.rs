@@ -28,7 +28,8 @@ const FAREWELL: Duration = Duration::from_millis(2000);
 pub(crate) enum LaunchRequest {
     Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
-    Join(Box<JoinArguments>, SocketAddr),
+    /// A match at one of these addresses.
+    Join(Box<JoinArguments>, Vec<SocketAddr>),
 }
 
 impl LaunchRequest {
@@ -102,7 +103,7 @@ impl Game {
         let parts = match &request {
             LaunchRequest::Practice(arguments) => practice(arguments)?,
             LaunchRequest::Host(arguments) => host(arguments)?,
-            LaunchRequest::Join(arguments, address) => join(arguments, *address)?,
+            LaunchRequest::Join(arguments, address) => join(arguments, address.clone())?,
         };
         let port = parts.server.as_ref().map_or(parts.udp.local_address().port(), |&(_, port)| port);
         let (thread, view) = MatchThread::start_with_view(parts.game, parts.udp, parts.link)
@@ -290,7 +291,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     if arguments.has_server() {
         return serve(arguments);
     }
-    let udp = setup::bind(&game.network, PortChoice::Default, None)?;
+    let udp = setup::bind(&game.network, PortChoice::Default, &mut Vec::new())?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
@@ -325,10 +326,10 @@ fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
     })
 }
 
-fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
+fn join(arguments: &JoinArguments, mut hosts: Vec<SocketAddr>) -> anyhow::Result<Parts> {
     let game = &arguments.game;
-    let udp = setup::bind(&game.network, PortChoice::Any, Some(address))?;
-    let prepared = setup::join(arguments, address, &udp.reachable_at())?;
+    let udp = setup::bind(&game.network, PortChoice::Any, &mut hosts)?;
+    let prepared = setup::join(arguments, &hosts, &udp.reachable_at())?;
     Ok(Parts {
         game: prepared.game,
         udp,

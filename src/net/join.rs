@@ -24,7 +24,7 @@ use super::event::{End, Event, Traffic};
 use super::expected::Expected;
 use super::outbox::{Outbox, Source, Transmit};
 use super::rate_limit::TokenBucket;
-use super::table::settings::{GuestConfig, Settings};
+use super::table::settings::{ALTERNATIVES_MAX, GuestConfig, Settings};
 use super::time::Time;
 use super::wire::architecture::Architecture;
 use super::wire::message::{
@@ -45,6 +45,8 @@ const UNPROVEN_FOR: Duration = Duration::from_millis(800);
 /// Challenges and shares that are answered, a second: each costs a multiplication, and somebody in the host's place
 /// tests a code with each share.
 const CHECKS_PER_S: u64 = 20;
+/// A host at one of several addresses that has not proven itself for so long is left for the others.
+const EXCHANGE_FOR: Duration = Duration::from_secs(1);
 /// How long a guest asks for a seat with its keys before it exchanges new ones.
 const ENTER_FOR: Duration = Duration::from_secs(3);
 
@@ -54,6 +56,10 @@ pub struct Join {
     guest: Applicant,
     request: JoinRequest,
     entry: JoinEntry,
+    /// Other addresses of the host, which are asked with the first until one answers.
+    alternatives: ArrayVec<SocketAddr, ALTERNATIVES_MAX>,
+    /// Why an address that was left for another was no good.
+    left_for: Option<Refusal>,
     /// When to ask again.
     ask_at: Time,
     /// The refusal of the last request, and how many requests in a row had one.
@@ -155,7 +161,7 @@ impl Join {
             public_key: pair_secret.public(),
             signing_key: signer.public(),
         };
-        let guest = Applicant {
+        let applicant = Applicant {
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             host: guest.host,
@@ -168,9 +174,11 @@ impl Join {
         };
         Self {
             now,
-            guest,
+            guest: applicant,
             request,
             entry,
+            alternatives: guest.alternatives,
+            left_for: None,
             ask_at: now,
             refused: None,
             refusals: 0,
@@ -198,7 +206,8 @@ impl Join {
     /// Which datagrams this session can use now.
     #[must_use]
     pub fn expected(&self) -> Expected {
-        Expected::new(core::iter::once(self.request.connection_id), Some(self.guest.host))
+        let asked = core::iter::once(self.guest.host).chain(self.alternatives.iter().copied());
+        Expected::new(core::iter::once(self.request.connection_id), asked)
     }
 
     /// Counts datagrams that [`Self::expected`] has kept from this session.
@@ -210,7 +219,13 @@ impl Join {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
         if from.address != self.guest.host {
-            return Err(OutOfPlace);
+            // The first that answers is the host, unless it cannot prove itself.
+            let other = self.alternatives.iter_mut().find(|other| **other == from.address);
+            let other = other.filter(|_| matches!(self.phase, Phase::Asking)).ok_or(OutOfPlace)?;
+            if handshake_nonce(body) != Some(self.request.nonce) {
+                return Err(DropCause::Unauthenticated);
+            }
+            core::mem::swap(other, &mut self.guest.host);
         }
         match id {
             PacketId::JoinChallenge | PacketId::JoinShare | PacketId::JoinRefused => self.on_reply(id, body),
@@ -325,12 +340,13 @@ impl Join {
             return;
         }
         if self.guest.give_up_at.is_some_and(|at| self.now >= at) {
-            self.close(End::NoAnswer);
+            let left_for = self.left_for.take();
+            self.close(left_for.map_or(End::NoAnswer, End::Refused));
         } else if self.now >= self.ask_at {
             let refused = self.refused.take();
             self.refusals = if refused.is_some() { self.refusals.saturating_add(1) } else { 0 };
             match refused.filter(|_| self.refusals >= REFUSALS) {
-                Some(reason) => self.close(End::Refused(reason)),
+                Some(reason) => self.leave_address(Some(reason)),
                 None => self.ask(),
             }
         }
@@ -342,7 +358,12 @@ impl Join {
             Phase::Exchanging(attempt)
                 if attempt.unproven >= UNPROVEN_MAX && self.now.since(attempt.since) >= UNPROVEN_FOR =>
             {
-                self.close(End::Refused(Refusal::RoomCode));
+                self.leave_address(Some(Refusal::RoomCode));
+            }
+            Phase::Exchanging(attempt)
+                if !self.alternatives.is_empty() && self.now.since(attempt.since) >= EXCHANGE_FOR =>
+            {
+                self.leave_address(None);
             }
             Phase::Entering(entering) if self.now >= entering.until => {
                 (self.request.cookie, self.request.share) = ([0; 16], [0; 32]);
@@ -353,11 +374,30 @@ impl Join {
                 let entry = entering.protection.seal(PacketId::JoinEntry as u8, &encode(&self.entry));
                 self.out.transmit(self.guest.host, entry);
             }
-            Phase::Asking | Phase::Exchanging(_) => {
+            Phase::Asking => {
+                for at in 0..=self.alternatives.len() {
+                    let other = at.checked_sub(1).and_then(|at| self.alternatives.get(at));
+                    let to = other.copied().unwrap_or(self.guest.host);
+                    self.out.transmit(to, handshake(PacketId::JoinRequest, &self.request));
+                }
+            }
+            Phase::Exchanging(_) => {
                 self.out.transmit(self.guest.host, handshake(PacketId::JoinRequest, &self.request));
             }
             Phase::Closed => {}
         }
+    }
+
+    /// The address that answered has not proven itself: asks the others, or gives up if there are none.
+    fn leave_address(&mut self, why: Option<Refusal>) {
+        let Some(next) = self.alternatives.pop() else {
+            return self.close(End::Refused(why.unwrap_or(Refusal::RoomCode)));
+        };
+        self.left_for = why.or(self.left_for.take());
+        self.guest.host = next;
+        (self.request.cookie, self.request.share) = ([0; 16], [0; 32]);
+        self.phase = Phase::Asking;
+        self.ask();
     }
 
     /// When [`Self::handle_timeout`] has something to do next.

@@ -47,7 +47,7 @@ pub use table::chat::TooManyLines;
 pub use table::delay::{DELAY_TICKS_MAX, InputDelay};
 pub use table::local_inputs::TooManyCommands;
 pub use table::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
-pub use table::settings::{GuestConfig, HostConfig, OnLoss, Settings};
+pub use table::settings::{ALTERNATIVES_MAX, GuestConfig, HostConfig, OnLoss, Settings};
 pub use time::Time;
 pub use wire::architecture::{Architecture, UnknownArchitecture};
 pub use wire::chat_text::{CHAT_BYTES_MAX, ChatText, InvalidChat};

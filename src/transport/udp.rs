@@ -318,12 +318,15 @@ impl Door {
         if !self.admits(expected, from.address, bytes, sender.len()) {
             return true;
         }
-        let queued =
-            bytes.try_into().ok().map(|bytes| sender.try_send(Received { at: clock::now(), from, bytes }));
-        if !matches!(queued, Some(Ok(()))) {
+        let Ok(bytes) = bytes.try_into() else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
+        let queued = sender.try_send(Received { at: clock::now(), from, bytes });
+        if matches!(queued, Err(TrySendError::Full(_))) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        !matches!(queued, Some(Err(TrySendError::Disconnected(_))))
+        !matches!(queued, Err(TrySendError::Disconnected(_)))
     }
 
     /// Whether a datagram joins the `waiting` ones; counted if not.

@@ -1,12 +1,12 @@
 //! The matches that are open on the LAN, as they come and go.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::form::part;
 use super::{Attract, Next};
+use crate::cli::address;
 use crate::cli::args::{JoinArguments, usual};
-use crate::cli::setup;
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
@@ -61,9 +61,8 @@ impl JoinScreen {
                 Box::new(arguments)
             }
         };
-        let is_ipv4 = arguments.game.network.is_ipv4();
-        let address = setup::resolve(address.trim(), is_ipv4).map_err(|error| format!("{error:#}"))?;
-        Ok(LaunchRequest::Join(arguments, address))
+        let hosts = address::resolve(address).map_err(|error| format!("{error:#}"))?;
+        Ok(LaunchRequest::Join(arguments, hosts))
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
@@ -275,9 +274,12 @@ pub(super) fn own_networks() -> String {
     if addresses.is_empty() { "this computer alone: it has no network".into() } else { addresses.join(", ") }
 }
 
-/// The addresses under which others reach this computer.
+/// The addresses under which others reach this computer: of IPv6 only without IPv4, since they are the harder to type.
 pub(super) fn own_addresses() -> Vec<String> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    let others = interfaces.iter().filter(|interface| !interface.is_loopback() && interface.ip().is_ipv4());
-    others.map(|interface| interface.ip().to_string()).collect()
+    let others: Vec<_> =
+        interfaces.iter().filter(|own| !own.is_loopback()).map(if_addrs::Interface::ip).collect();
+    let is_global = |ip: &&IpAddr| !matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+    let ipv4: Vec<_> = others.iter().filter(|ip| ip.is_ipv4()).map(ToString::to_string).collect();
+    if ipv4.is_empty() { others.iter().filter(is_global).map(ToString::to_string).collect() } else { ipv4 }
 }
