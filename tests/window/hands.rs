@@ -70,7 +70,9 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
     let reason = training(&shown, "refusal");
     let reason = reason.as_str().expect("waited for");
     assert!(
-        reason.starts_with("Swordsman costs 3: you have ") || reason.ends_with("the queue is full"),
+        reason.starts_with("Swordsman costs 3: you have ")
+            || reason.ends_with("the queue is full")
+            || reason.ends_with("the army is full"),
         "{reason}"
     );
     // A right click repeats; once more, and it does not.
