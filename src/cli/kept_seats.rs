@@ -20,12 +20,12 @@ use mini_rts_arena::sim::PlayerId;
 const SEATS_MAX: usize = 4;
 /// The largest file that is read, bytes; what the program writes is a fifth of it.
 const BYTES_MAX: u64 = 4 * 1024;
-/// How long after a seat was last played it is offered. Servers keep a seat for 45 s, or for as long as they were told.
+/// Time after a seat was last played for which it is offered. Servers keep a seat for 45 s, or for as long as they were told.
 const STALE_AFTER: Duration = Duration::from_secs(15 * 60);
-/// How often a process that plays says so.
+/// Interval in which a process that plays renews its file.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// What it takes to have the seat back, in the form of the file.
+/// Content of the file: everything that a process needs to take the seat back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptSeat {
     /// The server.

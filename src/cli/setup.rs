@@ -153,7 +153,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
 }
 
-/// How long a guest may keep a full room waiting. A player with a window removes whom he likes.
+/// Time for which a guest may keep a full room waiting; none in a window, whose player removes guests by hand.
 fn ready_within(given: Option<Duration>, is_headless: bool) -> Option<Duration> {
     given.or_else(|| is_headless.then_some(READY_WITHIN_USUAL))
 }

@@ -1,4 +1,4 @@
-//! What the window library leaves out: the scale of the desktop, whether the window is seen, its least size, and full
+//! Functions that the window library leaves out: the scale of the desktop, whether the window is seen, its least size, and full
 //! screen and back.
 
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ pub(crate) struct NativeDesktop {
 pub(crate) struct NativeWindow {
     #[cfg(target_os = "linux")]
     x11: Option<super::x11::X11Window>,
-    /// What the player did when that was last looked at.
+    /// Input state at the last look.
     #[cfg(target_os = "linux")]
     hands: Option<super::x11::Hands>,
 }
@@ -75,7 +75,7 @@ impl NativeWindow {
         }
     }
 
-    /// How much larger than usual the desktop wants everything. Where the system does it by itself, it is 1.
+    /// Scale that the desktop asks for; 1 where the system scales by itself.
     pub(crate) fn scale(&self) -> f32 {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &self.x11 {

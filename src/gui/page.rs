@@ -14,7 +14,7 @@ const ARROWS: [egui::Key; 4] =
     [egui::Key::ArrowUp, egui::Key::ArrowDown, egui::Key::ArrowLeft, egui::Key::ArrowRight];
 /// Points from the edge of a button to its text.
 const INSET: f32 = 12.0;
-/// How much smaller than usual a line may be set that would not fit.
+/// Least share of its usual size at which a line is set that would not fit.
 const LEAST_SHARE: f32 = 0.66;
 /// Most bytes of a name, an address or a code that can be typed.
 pub(crate) const FIELD_BYTES_MAX: usize = 80;
@@ -121,7 +121,7 @@ impl<'a> Page<'a> {
         self.line_of_text(name, at, align, style, text, width).0
     }
 
-    /// Where the line lies, and whether it was cut.
+    /// Rectangle of the line, and whether it was cut.
     fn line_of_text(
         &mut self,
         name: &str,

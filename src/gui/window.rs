@@ -43,7 +43,7 @@ const ROOM: [f32; 2] = [853.0, 480.0];
 /// Size of the interface that the player has set, percent.
 static TEXT_PERCENT: AtomicU32 = AtomicU32::new(100);
 
-/// How much larger than usual the desktop wants everything, percent.
+/// Scale that the desktop asks for, in percent.
 static DESKTOP_PERCENT: AtomicU32 = AtomicU32::new(100);
 
 /// Sets how much larger than usual the desktop wants everything.

@@ -31,7 +31,7 @@ struct Place {
     height: u32,
 }
 
-/// Where the pointer is and what is pressed.
+/// Position of the pointer, and the buttons and keys that are pressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hands {
     pointer: [i16; 2],
@@ -79,7 +79,7 @@ impl X11Desktop {
         self.screen
     }
 
-    /// How much larger than usual the desktop wants everything.
+    /// Scale that the desktop asks for.
     pub(crate) const fn scale(&self) -> f32 {
         self.scale
     }
@@ -107,7 +107,7 @@ impl X11Window {
         Some(found)
     }
 
-    /// How much larger than usual the desktop wants everything, as far as has been told.
+    /// Scale that the desktop asks for, if it has named one.
     pub(crate) const fn scale(&self) -> f32 {
         self.desktop.scale
     }
@@ -144,7 +144,7 @@ impl X11Window {
         }
     }
 
-    /// What a player does at this moment: to be compared with what it was. Keys count only where this window has them.
+    /// Input state at this moment, to be compared with an earlier one. Keys count only while this window has the focus.
     pub(crate) fn hands(&self, has_focus: bool) -> Option<Hands> {
         let server = &self.desktop.server;
         let pointer = server.query_pointer(self.window).ok()?.reply().ok()?;

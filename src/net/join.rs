@@ -38,8 +38,8 @@ const REQUEST_EVERY: Duration = Duration::from_millis(100);
 /// A refusal that comes before any keys is believed once it has answered this many requests in a row: somebody on
 /// the way may have changed one of them.
 const REFUSALS: u8 = 2;
-/// Shares without the right proof that end a join, and whose they are does not matter: the room code is wrong. Somebody in the host's
-/// place tests a code with each.
+/// Shares without the right proof after which a join ends with a wrong room code, from whatever host they came: each lets
+/// somebody in the host's place test one code.
 const UNPROVEN_MAX: u8 = 3;
 /// Challenges and shares that are answered, a second: each costs a multiplication.
 const CHECKS_PER_S: u64 = 20;

@@ -26,7 +26,7 @@ impl Folder {
         self.0.path().join(OsStr::from_bytes(&name))
     }
 
-    /// What `arena` says to words that may be such names, if it ends well.
+    /// Output of a successful run of `arena` with words that may be such names.
     fn run(&self, words: &[&dyn AsRef<OsStr>]) -> Ended {
         let mut command = command(self.0.path(), &[]);
         command.args(words.iter().map(|word| word.as_ref()));

@@ -16,7 +16,7 @@ mod build;
 const ID: &str = "0123456789abcdef0123456789abcdef01234567";
 const OTHER: &str = "fedcba9876543210fedcba9876543210fedcba98";
 
-/// What a build in `root/in` finds, with these files in `root`.
+/// Version that a build in `root/in` finds, with these files in `root`.
 fn found(root: &str, files: &[(&str, &str)]) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {

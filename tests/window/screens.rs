@@ -1,4 +1,4 @@
-//! What every screen has in common: the way back, rest while nothing changes, and nothing that moves away.
+//! Properties of every screen: the way back, rest while nothing changes, and nothing that moves away.
 
 use serde_json::Value;
 

@@ -176,8 +176,8 @@ pub(crate) struct HostArguments {
     /// With a server: for how long the seat of a client that is not heard is kept; 0 without a window, 45 with one.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
-    /// How long a guest may keep a full room waiting by not being ready before it loses its seat to one who asks: 25
-    /// seconds without a window; with one you decide.
+    /// Seconds for which a guest that is not ready keeps its seat in a full room while another guest asks for one: 25
+    /// without a window; with a window you decide.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) ready_within: Option<Seconds>,
 }

@@ -50,7 +50,7 @@ pub(super) struct Type {
     scale: f32,
 }
 
-/// Where a letter is in the atlas, and where it goes from its place on the baseline; pixels.
+/// Place of a letter in the atlas, and its offset from the baseline, in pixels.
 #[derive(Clone, Copy, Default)]
 struct Glyph {
     from: Rect,

@@ -10,9 +10,9 @@ use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
-/// How long a card that came by itself takes no answer: longer than somebody takes to see that it has come.
+/// Time for which a card that opened by itself takes no answer: longer than a player needs to notice it.
 const NEW_FOR_S: f64 = 0.8;
-/// How long a key is held to give an answer.
+/// Time for which a key must be held to give an answer.
 const HOLD_S: f64 = 1.0;
 /// Height of an answer, points.
 const ROW: f32 = 44.0;
@@ -170,7 +170,7 @@ mod tests {
         prompt.page(page, now, ("Ben is lost", "Silent for 3 s."), &answers)
     }
 
-    /// What the key answers that goes down at `from` and is held until `to`.
+    /// Answer of a key that goes down at `from` and is held until `to`.
     fn answer_to(key: KeyCode, from: f64, to: f64) -> Option<Meaning> {
         let (mut prompt, mut test) = (Prompt::new(NOW), PageTest::new([1280.0, 720.0]));
         prompt.take(Input::Down(key, Held::default()), from);

@@ -214,7 +214,7 @@ impl Study {
     }
 }
 
-/// What a line of comment says; nothing if it is empty or describes a column.
+/// Name and text of the fact in a comment line; `None` if the line is empty or describes a column.
 fn fact(line: &str) -> Option<(String, String)> {
     if line.starts_with(COLUMN) {
         return None;

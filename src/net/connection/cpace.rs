@@ -30,7 +30,7 @@ pub(in crate::net) struct Context<'a> {
     pub(in crate::net) password: &'a [u8],
     /// The channel identifier.
     pub(in crate::net) channel: &'a [u8],
-    /// What the generator depends on of the session id.
+    /// The part of the session id that the generator depends on.
     pub(in crate::net) session: &'a [u8],
 }
 

@@ -1,8 +1,8 @@
 //! The host's end of the handshake: who may ask for a seat. The guest's is `net/join.rs`.
 //!
 //! The host stores nothing for an address that has not echoed its cookie, and no reply is larger than the
-//! request it answers. An address that has may exchange keys, as often as the limits allow, whatever becomes of it; a guest gets a seat
-//! only by a datagram that opens with them.
+//! request it answers. An address that has may exchange keys as often as the limits allow; an exchange counts even if it
+//! ends in a seat. A guest gets a seat only by a datagram that opens with the keys.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -37,7 +37,7 @@ const PENDING_PER_ADDRESS: usize = 2;
 /// the key depends on.
 pub(in crate::net) const CHANNEL: &[u8] = b"mini-rts-arena guest and host";
 
-/// What the generator of the key exchange depends on beside the code: the guest's nonce and the host's cookie. A guest
+/// Bytes that the generator of the key exchange depends on beside the code: the guest's nonce and the host's cookie. A guest
 /// may use them again while the cookie is valid.
 pub(in crate::net) fn generator_id(request: &JoinRequest) -> [u8; 24] {
     let mut id = [0; 24];

@@ -1,5 +1,5 @@
-//! How many key exchanges an address, and all together, may ask for. In fixed memory: addresses share places by a
-//! secret hash.
+//! Limits on the key exchanges of one address and of all together. In fixed memory: addresses share places by a secret
+//! hash.
 
 use arrayvec::ArrayVec;
 use core::net::IpAddr;

@@ -32,7 +32,7 @@ pub struct ServerConfig {
     pub countdown: Duration,
     /// The room's announcement for discovery; the session keeps it up to date.
     pub beacon: Option<Beacon>,
-    /// Who may take a seat, and keep it.
+    /// Rules by which guests get a seat and keep it.
     pub admission: AdmissionRules,
     /// Silence after which a client is away.
     pub timeout: Duration,

@@ -63,7 +63,7 @@ pub(in crate::net) fn may_sit(
     is_local(ip, own) || has < usize::from(seats_per_address(open))
 }
 
-/// Rules by which a host or a server gives seats.
+/// Rules by which a host or a server gives seats to guests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdmissionRules {
     /// Whether guests at one address are taken for different people, so that one address may take every seat. A room
@@ -253,7 +253,7 @@ impl Admission {
         Some(penalty.until.since(now))
     }
 
-    /// How many others come before this guest, who has asked since then.
+    /// Number of others that come before this guest, which has asked since then.
     fn ahead(&self, now: Time, party: Party, since: Time) -> usize {
         let is_back = self.penalty(now, party).is_some();
         let is_ahead = |other: &&Asking| {

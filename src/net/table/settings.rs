@@ -57,7 +57,7 @@ pub struct HostConfig {
     pub countdown: Duration,
     /// The room's announcement for discovery; its players and names are kept up to date here.
     pub beacon: Option<Beacon>,
-    /// Who may take a seat, and keep it.
+    /// Rules by which guests get a seat and keep it.
     pub admission: AdmissionRules,
 }
 

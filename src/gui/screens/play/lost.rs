@@ -1,4 +1,4 @@
-//! What is asked once the last of the others is lost.
+//! The card that asks what to do once the last of the others is lost.
 
 use super::{Overlay, PlayScreen};
 use crate::gui::page::Page;
@@ -8,13 +8,13 @@ use mini_rts_arena::game::{Control, View};
 use mini_rts_arena::sim::PlayerId;
 use std::time::Duration;
 
-/// Who has chosen to wait for somebody who is lost is asked again after this.
+/// Time after which a player who waits for a lost one is asked again.
 const ASK_AGAIN_S: f64 = 30.0;
 /// A peer that has been silent for this long beside a lost peer is lost, too: bots live in the process of
 /// their host.
 const SILENT_WITH: Duration = Duration::from_millis(1_500);
 
-/// What to do about somebody who is lost.
+/// Answer to the loss of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LostChoice {
     /// Go on asking.
