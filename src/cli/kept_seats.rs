@@ -20,7 +20,8 @@ use mini_rts_arena::sim::PlayerId;
 const SEATS_MAX: usize = 4;
 /// The largest file that is read, bytes; what the program writes is a fifth of it.
 const BYTES_MAX: u64 = 4 * 1024;
-/// Time after a seat was last played for which it is offered. Servers keep a seat for 45 s, or for as long as they were told.
+/// Time after a seat was last played for which it is offered. Servers keep a seat for 45 s, or for as long as they were
+/// told.
 const STALE_AFTER: Duration = Duration::from_secs(15 * 60);
 /// Interval in which a process that plays renews its file.
 const REFRESH: Duration = Duration::from_secs(10);

@@ -1,5 +1,5 @@
-//! Functions that the window library leaves out: the scale of the desktop, whether the window is seen, its least size, and full
-//! screen and back.
+//! Functions that the window library leaves out: the scale of the desktop, whether the window is seen, its least size,
+//! and full screen and back.
 
 #[cfg(target_os = "linux")]
 use std::time::Duration;
