@@ -59,6 +59,7 @@ impl KeptSeat {
     }
 
     /// Whether it is in this room.
+    #[cfg_attr(not(feature = "gui"), allow(dead_code, reason = "only the window has a list of rooms"))]
     pub(crate) fn is_in(&self, room: u64) -> bool {
         self.room == room_text(room)
     }
