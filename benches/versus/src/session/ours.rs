@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{CLICK_TICKS_MAX, Meter, ONE_WAY, Sessions};
 use mini_rts_arena::net::{
-    Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, RoomCode, Settings, Time,
+    AdmissionRules, Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, Join,
+    LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Settings, Time,
 };
 use mini_rts_arena::sim::math::{Fx, Vec2};
 use mini_rts_arena::sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
@@ -217,5 +217,6 @@ fn host(players: usize) -> HostConfig {
         teams: (0..players as u8).collect(),
         countdown: Duration::from_millis(300),
         beacon: None,
+        admission: AdmissionRules::default(),
     }
 }
