@@ -208,6 +208,7 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Token(token, _) => {
             format!("token {} takes this seat back, as does `arena join --return`", token_text(*token))
         }
+        MatchEvent::Words(words) => format!("words of the table: {words}"),
         MatchEvent::Counting(_) => "all players are here".into(),
         MatchEvent::Silent(player) => format!("{} is silent", who(*player)),
         MatchEvent::Heard(player) => format!("{} is back", who(*player)),

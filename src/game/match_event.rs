@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::outcome::MatchOutcome;
 use crate::net::discovery::RoomId;
 use crate::net::message::Lobby;
-use crate::net::{ChatText, Event, MatchConfig, PlayerName, Time, Token};
+use crate::net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Time, Token};
 use crate::sim::PlayerId;
 
 /// An event of a match.
@@ -29,6 +29,8 @@ pub enum MatchEvent {
     Confirmed(PlayerId),
     /// The server has given a token that takes the seat in this room back.
     Token(Token, RoomId),
+    /// The words of the table, for the players to compare.
+    Words(AuthString),
     /// Tick 0 is agreed.
     Counting(Time),
     /// A peer has fallen silent.
@@ -61,6 +63,7 @@ impl MatchEvent {
         Some(match *event {
             Event::Joined { player, name } => Self::Joined(player, name),
             Event::Vacated { player } => Self::Vacated(player),
+            Event::Words(words) => Self::Words(words),
             Event::Counting { begin } => Self::Counting(begin),
             Event::Silent { player } => Self::Silent(player),
             Event::Heard { player } => Self::Heard(player),

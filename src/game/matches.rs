@@ -28,7 +28,9 @@ use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use crate::net::discovery::RoomId;
 use crate::net::message::{Choice, PacketId};
-use crate::net::{ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Time, Transmit};
+use crate::net::{
+    AuthString, ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Time, Transmit,
+};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// A match between peers, as one of them plays it.
@@ -41,6 +43,7 @@ pub struct Match {
     state_hash: Option<StateHash>,
     controller: Controller,
     begin: Time,
+    words: Option<AuthString>,
     recording: Recording,
     recent: RecentTicks,
     measures: Measures,
@@ -106,6 +109,7 @@ impl Match {
             state_hash: None,
             controller: Controller::None,
             begin: Time::default(),
+            words: None,
             recording: Recording::default(),
             recent: RecentTicks::default(),
             measures,
@@ -295,6 +299,12 @@ impl Match {
         &self.roster
     }
 
+    /// The words of the table, once all seats are taken.
+    #[must_use]
+    pub const fn words(&self) -> Option<AuthString> {
+        self.words
+    }
+
     /// When tick 0 runs here, once that is agreed.
     #[must_use]
     pub fn begin(&self) -> Option<Time> {
@@ -330,6 +340,7 @@ impl Match {
                 }
                 Err(error) => self.fail(error),
             },
+            Event::Words(words) => self.words = Some(words),
             Event::Counting { begin } => {
                 self.begin = begin;
                 self.measures.begin(begin);

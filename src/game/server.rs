@@ -16,7 +16,9 @@ use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
 use super::stats::Histogram;
 use crate::net::message::PacketId;
-use crate::net::{ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit};
+use crate::net::{
+    AuthString, ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit,
+};
 use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
 /// A server's options for a match, other than its session.
@@ -50,6 +52,8 @@ pub struct ServerSummary {
     pub ticks: u32,
     /// Hash after the last of them.
     pub hash: StateHash,
+    /// The words of the table.
+    pub words: Option<AuthString>,
     /// By seat.
     pub clients: Vec<ClientStatus>,
     /// How late ticks ran.
@@ -65,6 +69,7 @@ pub struct Server {
     session: ServerSession,
     options: ServerOptions,
     roster: Roster,
+    words: Option<AuthString>,
     world: Option<World>,
     recording: Recording,
     has_begun: bool,
@@ -128,6 +133,7 @@ impl Server {
             session,
             options,
             roster: Roster::new(),
+            words: None,
             world: None,
             recording: Recording::default(),
             has_begun: false,
@@ -202,6 +208,7 @@ impl Server {
             outcome,
             ticks: state.map_or(0, |state| state.tick().0),
             hash: state.map_or(StateHash::of_parts([0; crate::sim::PARTS]), GameState::hash),
+            words: self.words,
             clients: self.session.clients().collect(),
             lateness: core::mem::take(&mut self.lateness),
             replay: self.recording.take_path(),
@@ -214,6 +221,7 @@ impl Server {
         match event {
             Event::Vacated { .. } => self.world = None,
             Event::Prepare { roster } => self.prepare(now, roster),
+            Event::Words(words) => self.words = Some(words),
             Event::Counting { .. } => {
                 self.has_begun = true;
                 self.begin_recording();

@@ -9,7 +9,7 @@ use super::outcome::MatchOutcome;
 use super::predictor::PredictionCounts;
 use super::report::DesyncReport;
 use super::stats::Latencies;
-use crate::net::{MatchConfig, Roster, UpdateCounts};
+use crate::net::{AuthString, MatchConfig, Roster, UpdateCounts};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash};
 
 /// The summary of a match.
@@ -27,6 +27,8 @@ pub struct Summary {
     pub player: PlayerId,
     /// The players.
     pub roster: Roster,
+    /// The words of the table.
+    pub words: Option<AuthString>,
     /// Ticks run.
     pub ticks: u32,
     /// Hash after the last of them.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use crate::net::{DropCounts, LinkStatus, Pause, Time, WaitsFor};
+use crate::net::{AuthString, DropCounts, LinkStatus, Pause, Time, WaitsFor};
 use crate::sim::{GameState, PLAYERS_MAX, PlayerId, Setup, World};
 
 /// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
@@ -38,6 +38,8 @@ pub struct View {
     pub links: ArrayVec<LinkStatus, PLAYERS_MAX>,
     /// What was received and dropped, and why.
     pub dropped: DropCounts,
+    /// The words of the table.
+    pub words: Option<AuthString>,
     /// The input delay, in microseconds.
     pub delay_us: i64,
     /// For whom the match waits.
@@ -65,6 +67,7 @@ impl View {
             begin: None,
             links: ArrayVec::new(),
             dropped: DropCounts::default(),
+            words: None,
             delay_us: 0,
             waits_for: None,
             pause: None,
@@ -196,6 +199,7 @@ impl ViewWriter {
             view.begin = game.begin();
             view.links = session.links().collect();
             view.dropped = session.traffic().dropped;
+            view.words = game.words();
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
             view.pause = session.pause();

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use crate::net::connection::words::KeyWords;
+use crate::net::connection::words::AuthString;
 use crate::net::drop_cause::{DropCounts, Handled};
 use crate::net::lockstep::heads::Equivocation;
 use crate::net::time::Time;
@@ -99,6 +99,8 @@ pub enum Event {
         /// The players, by seat.
         roster: Roster,
     },
+    /// The words of the table, the same at all seats unless somebody stands between two of them.
+    Words(AuthString),
     /// Tick 0 is agreed.
     Counting {
         /// When it will run here.
@@ -255,5 +257,5 @@ pub struct LinkStatus {
     /// For how long it has not been heard.
     pub silent_for: Duration,
     /// Between a guest and its host, or a client and its server: the words that both have.
-    pub words: Option<KeyWords>,
+    pub words: Option<AuthString>,
 }

@@ -30,7 +30,7 @@ pub use connection::protection::{
 #[doc(hidden)]
 pub use connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
 pub use connection::signing::Signature;
-pub use connection::words::KeyWords;
+pub use connection::words::AuthString;
 pub use connection::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, SILENT_AFTER,
 };

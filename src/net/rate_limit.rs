@@ -1,8 +1,11 @@
 //! Rate limits on what a peer may do.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+use core::net::IpAddr;
 use core::time::Duration;
+use twox_hash::XxHash3_64;
 
+use crate::net::connection::limits::network;
 use crate::net::time::Time;
 
 /// A token bucket.
@@ -38,6 +41,13 @@ impl TokenBucket {
         self.take_if_at_least(now, amount, 0)
     }
 
+    /// When there is a token, if none is taken before.
+    pub(super) fn next_at(&self) -> Time {
+        let lacking = Self::UNIT.saturating_sub(self.level).max(0);
+        let wait = lacking.checked_div(self.per_s.max(1)).unwrap_or(0).saturating_add(1);
+        if lacking == 0 { self.at } else { self.at.plus(Duration::from_micros(wait.unsigned_abs())) }
+    }
+
     fn take_if_at_least(&mut self, now: Time, amount: u64, least: i64) -> bool {
         let passed = now.since(self.at).min(Duration::from_secs(3600));
         self.at = self.at.max(now);
@@ -48,6 +58,29 @@ impl TokenBucket {
             self.level = self.level.saturating_sub(amount.cast_signed().saturating_mul(Self::UNIT));
         }
         is_enough
+    }
+}
+
+/// Token buckets for addresses, in fixed memory: addresses share buckets by a secret hash.
+#[derive(Clone, Debug)]
+pub(super) struct AddressBuckets {
+    key: u64,
+    buckets: [TokenBucket; BUCKETS],
+}
+
+/// How many buckets all addresses share.
+const BUCKETS: usize = 256;
+
+impl AddressBuckets {
+    /// `key` must be unpredictable, or others could empty the bucket of an address.
+    pub(super) const fn new(now: Time, key: u64, most: u64, per_s: u64) -> Self {
+        Self { key, buckets: [TokenBucket::new(now, most, per_s); BUCKETS] }
+    }
+
+    /// The bucket of an address.
+    pub(super) fn of(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
+        let hash = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes());
+        self.buckets.get_mut(hash as usize % BUCKETS)
     }
 }
 

@@ -152,6 +152,7 @@ fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
         addresses: [(); 2].into_iter().map(|()| Default::default()).collect(),
         public_keys: [[0; 32]; 2].into_iter().collect(),
         signing_keys: Default::default(),
+        words: Default::default(),
     };
     // Both are here before anything is done about either.
     room.forge(0, 1, PacketId::Seating, &encode(&seating));

@@ -60,7 +60,7 @@ fn withholds(is_withheld: impl Fn(Time, SocketAddr, PacketId) -> bool + 'static)
 }
 
 /// The honest peers ran all ticks alike, and no tick of theirs was later than 10 s.
-fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
+pub(crate) fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
     let honest: Vec<&Peer> =
         (0..peers.len()).filter(|&i| i != liar && !peers[i].dead).map(|i| &peers[i]).collect();
     for peer in &honest {

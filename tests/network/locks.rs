@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::counting::allocated_bytes;
-use crate::peers::{HOST, Peer, address, encrypted, guest_config, host_config, run, settings};
-use mini_rts_arena::net::message::{Delivery, PacketId};
+use crate::peers::{HOST, Peer, address, encrypted, guest_config, host_config, mesh, pair, run, settings};
+use crate::served::insider::{BOTH, config, room};
+use mini_rts_arena::net::message::{Delivery, PacketId, Seating, decode, encode};
 use mini_rts_arena::net::{
     DropCause, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
     PacketProtection, Refusal, RoomCode, Time,
@@ -265,6 +266,60 @@ fn both_ends_have_the_same_four_words_and_others_have_others() {
     });
     assert_eq!(words.len(), 2);
     assert!(words.iter().all(|words| words.split(' ').count() == 4 && words.len() == 23), "{words:?}");
+}
+
+/// Changes the Seating in a packet of the reliable channel, if it brings one; it keeps its length.
+fn with_seating(bytes: &[u8], change: impl FnOnce(&mut Seating)) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    // Acknowledgement and number, then the length of the first fragment and the message in it.
+    let at = ENVELOPE_BYTES + 7;
+    if bytes[0] == PacketId::Acknowledge as u8 && bytes.get(at) == Some(&(PacketId::Seating as u8)) {
+        let length = usize::from(u16::from_le_bytes([bytes[at - 2], bytes[at - 1]]) & 0x7fff);
+        let message = &mut bytes[at + 1..at + length];
+        let mut seating: Seating = decode(message).expect("a seating");
+        change(&mut seating);
+        message.copy_from_slice(&encode(&seating));
+    }
+    bytes
+}
+
+#[test]
+fn the_words_of_a_table_are_the_same_at_all_seats_unless_one_was_told_other_keys() {
+    type Lie = fn(&mut Seating);
+    let lies: [(&str, Lie, bool); 5] = [
+        ("nothing", |_| {}, true),
+        ("a public key", |seating| seating.public_keys[1] = [7; 32], false),
+        ("a signing key", |seating| seating.signing_keys[1] = [7; 32], false),
+        ("another's connection", |seating| seating.words[1] = [7; 8], false),
+        ("its own connection", |seating| seating.words[2] = [7; 8], true),
+    ];
+    for (what, lie, is_same) in lies {
+        let mut peers = mesh(3, 60, InputDelay::Auto, "delay=10ms");
+        peers[0].wire = Box::new(move |_, to, bytes| {
+            Some(if to == address(2) { with_seating(bytes, lie) } else { bytes.to_vec() })
+        });
+        run(&mut peers, Duration::from_secs(4), |_, _| {});
+        let [host, first, second] = [0, 1, 2].map(|peer: usize| peers[peer].words[0]);
+        assert_eq!(host, first, "{what}");
+        assert_eq!(host == second, is_same, "{what}: {host} and {second}");
+    }
+    let mut peers = pair(60, InputDelay::Auto, "delay=10ms");
+    run(&mut peers, Duration::from_secs(4), |_, _| {});
+    assert_eq!(peers[0].words, peers[1].words, "a match of two");
+    assert_eq!(peers[0].words.len(), 1);
+}
+
+#[test]
+fn the_words_of_a_table_are_the_same_at_a_server_and_all_its_clients() {
+    for architecture in BOTH {
+        let mut net = room(config(architecture, 60, 3), 3, "delay=10ms");
+        net.run(Duration::from_secs(20), |_| {});
+        let served = net.served.as_ref().expect("over").as_ref().expect("played").words;
+        assert!(served.is_some(), "{architecture}");
+        for seat in &net.seats {
+            assert_eq!(seat.summary().words, served, "{architecture}");
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod campaigns;
 mod counting;
 mod entry;
 mod fair;
+mod floods;
 mod handshake;
 mod heads;
 mod insiders;

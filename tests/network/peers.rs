@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mini_rts_arena::net::message::{Lobby, PacketId};
 use mini_rts_arena::net::{
-    AdmissionRules, Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event, GuestConfig,
-    HostConfig, InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode,
-    Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
+    AdmissionRules, Architecture, AuthString, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event,
+    GuestConfig, HostConfig, InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -241,6 +241,8 @@ pub(crate) struct Peer {
     pub(crate) lobby: Option<Lobby>,
     /// The players of the match.
     pub(crate) roster: Roster,
+    /// The words of the table, for each seating.
+    pub(crate) words: Vec<AuthString>,
     /// Lines that were said, and by whom.
     pub(crate) said: Vec<(PlayerId, String)>,
     /// For whom the match waited.
@@ -279,6 +281,7 @@ impl Peer {
             stalls: Vec::new(),
             lobby: None,
             roster: Roster::new(),
+            words: Vec::new(),
             said: Vec::new(),
             waited: Vec::new(),
             games: Vec::new(),
@@ -306,7 +309,7 @@ impl Peer {
         }
     }
 
-    fn advance(&mut self, now: Time) {
+    pub(crate) fn advance(&mut self, now: Time) {
         loop {
             self.session.handle_timeout(now);
             let mut is_idle = true;
@@ -322,6 +325,7 @@ impl Peer {
                         let hash = self.hash();
                         self.session.prepared(now, &hash);
                     }
+                    Event::Words(words) => self.words.push(words),
                     Event::Said { player, text } => self.said.push((player, text.to_string())),
                     Event::Waiting { player } => self.waited.push(player),
                     Event::RematchWanted { player } => self.wanted.push(player),

@@ -58,6 +58,7 @@ impl Match {
             counts: [players.commands[own], players.deaths[own].into(), players.captures[own].into()],
             scores: players.score.iter().copied().collect(),
             roster: self.roster.clone(),
+            words: self.words,
             history: core::mem::take(&mut self.history),
             latencies: core::mem::take(&mut self.measures.latencies),
             prediction: self.predictor.as_ref().map(|found| found.counts().clone()),

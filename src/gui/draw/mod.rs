@@ -31,7 +31,7 @@ mod view;
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::clear_background;
 use mini_rts_arena::game::{self, EventBacklog};
-use mini_rts_arena::net::DropCounts;
+use mini_rts_arena::net::{AuthString, DropCounts};
 use mini_rts_arena::sim;
 
 use canvas::Canvas;
@@ -158,6 +158,8 @@ pub(crate) struct NetStatus {
     pub(crate) loss: f32,
     /// What was received and dropped, and why.
     pub(crate) dropped: DropCounts,
+    /// The words of the table.
+    pub(crate) words: Option<AuthString>,
 }
 
 /// The mark of an order.

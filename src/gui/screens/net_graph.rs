@@ -1,4 +1,5 @@
-//! How the network did in the last seconds, as two lines, and what was dropped since the match began.
+//! How the network did in the last seconds, as two lines, what was dropped since the match began, and the words of the
+//! table.
 
 use egui_macroquad::egui::{Align2, Color32, Rect, Stroke, pos2, vec2};
 use std::collections::VecDeque;
@@ -6,13 +7,13 @@ use std::collections::VecDeque;
 use crate::gui::draw::NetStatus;
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::net::DropCounts;
+use mini_rts_arena::net::{AuthString, DropCounts};
 
 /// Samples kept: ten seconds.
 const SAMPLES_MAX: usize = 200;
 const SAMPLE_EVERY_S: f64 = 0.05;
-/// Points for the line that says what was dropped.
-const DROPPED_HEIGHT: f32 = 20.0;
+/// Points for a line of text below: what was dropped, and the words of the table.
+const LINE_HEIGHT: f32 = 20.0;
 /// The least value at the top edge, milliseconds.
 const TOP_LEAST_MS: f32 = 20.0;
 
@@ -22,6 +23,7 @@ pub(super) struct NetGraph {
     samples: VecDeque<Sample>,
     sample_at: f64,
     dropped: DropCounts,
+    words: Option<AuthString>,
 }
 
 #[derive(Clone, Copy)]
@@ -41,7 +43,7 @@ impl NetGraph {
         if self.samples.len() == SAMPLES_MAX {
             self.samples.pop_front();
         }
-        self.dropped = net.dropped;
+        (self.dropped, self.words) = (net.dropped, net.words);
         let is_stalled = net.stalled.is_some();
         self.samples.push_back(Sample { rtt_ms: net.rtt_ms, delay_ms: net.delay_ms, is_stalled });
     }
@@ -51,7 +53,7 @@ impl NetGraph {
         let window = page.window();
         let rect = Rect::from_min_size(
             pos2(window.right() - 276.0, window.top() + 70.0),
-            vec2(260.0, 130.0 + DROPPED_HEIGHT),
+            vec2(260.0, 130.0 + 2.0 * LINE_HEIGHT),
         );
         page.plate("net graph", rect);
         let Some(last) = self.samples.back().copied() else { return };
@@ -75,9 +77,13 @@ impl NetGraph {
                 _ => format!("dropped: {}", self.dropped),
             };
             let style = (theme::SMALL, theme::QUIET);
-            page.text("dropped", inside.left_bottom(), Align2::LEFT_BOTTOM, style, &text, inside.width());
+            let words = self.words.map_or_else(String::new, |words| words.to_string());
+            page.text("words", inside.left_bottom(), Align2::LEFT_BOTTOM, style, &words, inside.width());
+            let above = inside.left_bottom() - vec2(0.0, LINE_HEIGHT);
+            page.text("dropped", above, Align2::LEFT_BOTTOM, style, &text, inside.width());
         });
-        let plot = Rect::from_min_max(inside.min + vec2(0.0, 22.0), inside.max - vec2(0.0, DROPPED_HEIGHT));
+        let plot =
+            Rect::from_min_max(inside.min + vec2(0.0, 22.0), inside.max - vec2(0.0, 2.0 * LINE_HEIGHT));
         let most = self.samples.iter().map(|sample| sample.rtt_ms.max(sample.delay_ms));
         let top = most.fold(TOP_LEAST_MS, f32::max) * 1.1;
         let x = |at: usize| plot.left() + plot.width() * at as f32 / (SAMPLES_MAX - 1) as f32;

@@ -391,6 +391,7 @@ impl PlayScreen {
             stalled,
             loss: view.links.first().map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
             dropped: view.dropped,
+            words: view.words,
         }
     }
 

@@ -1,6 +1,7 @@
 //! From taking a seat to tick 0: the lobby, the seating, the world before tick 0, the start.
 
 use super::{ClientSession, Phase};
+use crate::net::connection::words::AuthString;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
@@ -60,6 +61,9 @@ impl ClientSession {
             return Err(OutOfPlace);
         }
         self.phase = Phase::Preparing { round: seating.round };
+        let own = self.link.connection.protection.words();
+        let words = AuthString::of_table(&seating, own.map(|words| (self.me, words)));
+        self.out.event(Event::Words(words));
         self.out.event(Event::Prepare { roster: seating.roster });
         Ok(())
     }

@@ -149,6 +149,7 @@ impl ClientSession {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
         let mut room = OpeningRoom::new();
         let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes, &mut room)?;
+        self.link.connection.admit(self.now, id)?;
         self.link.connection.hear(self.now, (from, bytes.len()), is_newest, &mut self.out);
         self.server.is_lost = false;
         if core::mem::take(&mut self.link.connection.is_silent) {
@@ -177,7 +178,8 @@ impl ClientSession {
         while !matches!(self.phase, Phase::Preparing { .. } | Phase::Closed)
             && let Some((id, body)) = self.link.connection.poll_message()
         {
-            let handled = self.on_message(id, &body);
+            let admitted = self.link.connection.admit(self.now, id);
+            let handled = admitted.and_then(|()| self.on_message(id, &body));
             self.out.traffic.count(handled);
         }
     }
@@ -345,7 +347,7 @@ impl ClientSession {
     /// Sends an arbitrary message over the reliable channel to the server: for the experiments in `lab`.
     #[doc(hidden)]
     pub fn forge(&mut self, _to: SocketAddr, id: PacketId, body: &[u8]) {
-        self.link.connection.send_bytes(id, body);
+        self.link.connection.forge(id, body);
     }
 
     /// Which player this is.

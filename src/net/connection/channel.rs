@@ -49,6 +49,8 @@ pub struct Channel {
     first: u16,
     queued_bytes: usize,
     queued_messages: usize,
+    /// The number of messages sent so far.
+    messages: u64,
     /// The first fragment that has not arrived.
     next: u16,
     /// Fragments that have arrived out of order: slot `i` holds number `next + i`.
@@ -110,6 +112,7 @@ impl Channel {
             first: 0,
             queued_bytes: 0,
             queued_messages: 0,
+            messages: 0,
             next: 0,
             arrived: [const { None }; WINDOW],
             partial: Vec::new(),
@@ -149,6 +152,7 @@ impl Channel {
             last.is_last = true;
         }
         (self.queued_messages, self.queued_bytes) = (self.queued_messages + 1, bytes);
+        self.messages += 1;
         Ok(())
     }
 
@@ -156,6 +160,21 @@ impl Channel {
     #[must_use]
     pub const fn queued(&self) -> usize {
         self.queued_messages
+    }
+
+    /// The number of the last message sent, counted from 0.
+    pub(super) const fn last_sent(&self) -> Option<u64> {
+        self.messages.checked_sub(1)
+    }
+
+    /// Whether the message with this number has been acknowledged, and all before it.
+    pub(super) const fn is_acknowledged(&self, message: u64) -> bool {
+        message < self.messages - self.queued_messages as u64
+    }
+
+    /// Whether one more short message can be sent.
+    pub(super) const fn has_room(&self) -> bool {
+        self.queued_messages < QUEUED_MESSAGES_MAX
     }
 
     /// Whether everything sent has been acknowledged.

@@ -9,7 +9,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::cpace::KEY_BYTES;
-use super::words::KeyWords;
+use super::words::AuthString;
 use crate::text::is_hidden;
 
 /// The contexts of all keys that are derived here: a key belongs to one purpose.
@@ -157,7 +157,7 @@ pub(in crate::net) struct Derived {
     pub(in crate::net) host: Keys,
     /// Shows the guest that the host has the same key, and so knew the code.
     pub(in crate::net) proof: [u8; 16],
-    pub(in crate::net) words: KeyWords,
+    pub(in crate::net) words: AuthString,
 }
 
 impl Derived {
@@ -168,7 +168,7 @@ impl Derived {
         blake3::Hasher::new_derive_key(PROOF).update(key).finalize_xof().fill(&mut proof);
         let mut words = [[0; 2]; 4];
         blake3::Hasher::new_derive_key(WORDS).update(key).finalize_xof().fill(words.as_flattened_mut());
-        Self { host, proof, words: KeyWords(words.map(u16::from_le_bytes)) }
+        Self { host, proof, words: AuthString(words.map(u16::from_le_bytes)) }
     }
 }
 

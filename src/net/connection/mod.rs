@@ -9,9 +9,11 @@ pub(super) mod handshake;
 pub(super) mod keys;
 pub(in crate::net) mod limits;
 mod loss;
+mod messages;
 pub(super) mod pair_keys;
 pub(super) mod path;
 pub(super) mod protection;
+mod quota;
 pub(super) mod remote_clock;
 mod rtt;
 pub(in crate::net) mod signing;
@@ -30,8 +32,10 @@ pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
 use self::loss::Loss;
+use self::messages::Messages;
 use self::path::{Path, Trust};
 use self::protection::{ENVELOPE_BYTES, PacketProtection, TAG_BYTES};
+use self::quota::Quotas;
 use self::rtt::Rtt;
 use crate::net::connection::remote_clock::RemoteClock;
 use crate::net::drop_cause::{DropCause, Handled};
@@ -87,9 +91,9 @@ pub(super) struct Connection {
     unanswered: u8,
     /// What went over it.
     pub(super) traffic: Traffic,
-    channel: Channel,
-    /// Whether a message could not be queued because the other end does not acknowledge.
-    is_broken: bool,
+    messages: Messages,
+    /// What the other end may still send.
+    quotas: Quotas,
 }
 
 impl Connection {
@@ -114,8 +118,8 @@ impl Connection {
             ping_at: now,
             unanswered: 0,
             traffic: Traffic::default(),
-            channel: Channel::new(MESSAGE_BYTES_MAX),
-            is_broken: false,
+            messages: Messages::new(now, MESSAGE_BYTES_MAX),
+            quotas: Quotas::new(now),
         }
     }
 
@@ -250,64 +254,80 @@ impl Connection {
         }
     }
 
-    /// Sends an encoded message reliably.
+    /// Sends an encoded message reliably. If it describes a state, it replaces the one that waits.
     pub(super) fn send_bytes(&mut self, id: PacketId, bytes: &[u8]) {
-        let message: Vec<u8> = core::iter::once(id as u8).chain(bytes.iter().copied()).collect();
-        self.is_broken |= self.channel.send(&message).is_err();
+        self.messages.send(id, bytes);
+    }
+
+    /// Sends an arbitrary message reliably, whatever waits: for the experiments in `lab`.
+    pub(super) fn forge(&mut self, id: PacketId, bytes: &[u8]) {
+        self.messages.send_at_once(id, bytes);
+    }
+
+    /// Counts a message or a datagram of this kind, once it is authentic; an error if the other end has sent too many.
+    pub(super) fn admit(&mut self, now: Time, id: PacketId) -> Handled {
+        self.quotas.take(now, id)
+    }
+
+    /// Whether a suspicion of the other end may be answered now.
+    pub(super) fn may_answer(&mut self, now: Time) -> bool {
+        self.quotas.take_answer(now)
+    }
+
+    /// Whether inputs of this many bytes may be relayed to the other end now.
+    pub(super) fn may_relay(&mut self, now: Time, bytes: usize) -> bool {
+        self.quotas.take_relayed(now, bytes)
+    }
+
+    /// Whether the other end sends far more than an honest one: it must lose its seat.
+    pub(super) const fn is_flooding(&self) -> bool {
+        self.quotas.is_flooding()
     }
 
     /// How many messages have not been acknowledged.
     pub(super) const fn queued(&self) -> usize {
-        self.channel.queued()
+        self.messages.queued()
     }
 
     /// Whether every message has been acknowledged.
     pub(super) fn is_idle(&self) -> bool {
-        self.channel.is_idle()
+        self.messages.is_idle()
     }
 
     /// Whether a message could not be queued because the other end does not acknowledge: the connection must
     /// be closed.
     pub(super) const fn is_broken(&self) -> bool {
-        self.is_broken
+        self.messages.is_broken()
     }
 
     /// Sets the longest message accepted from now on, in bytes.
     pub(super) const fn set_message_bytes_max(&mut self, bytes: usize) {
-        self.channel.set_message_bytes_max(bytes);
+        self.messages.set_message_bytes_max(bytes);
     }
 
     /// Handles a packet of the reliable channel. [`Self::poll_message`] returns the messages it completes. An
     /// error if the other end may not send it.
     pub(super) fn receive(&mut self, body: &[u8]) -> Handled {
-        Ok(self.channel.receive(body)?)
+        self.messages.receive(body)
     }
 
     /// The next complete message.
     pub(super) fn poll_message(&mut self) -> Option<(PacketId, Vec<u8>)> {
-        loop {
-            let Ok(message) = self.channel.poll_message() else { continue };
-            let mut message = message?;
-            let id = message.first().copied().and_then(PacketId::of);
-            if let Some(id) = id.filter(|id| id.delivery() == Delivery::Reliable) {
-                message.remove(0);
-                return Some((id, message));
-            }
-        }
+        self.messages.poll_message()
     }
 
     /// Sends the channel's packets that are due.
     pub(super) fn flush(&mut self, now: Time, out: &mut Outbox) {
         let timeout = self.rtt.message_timeout(MESSAGE_AGAIN_MIN);
-        while let Some((body, is_again)) = self.channel.poll_packet(now, timeout) {
+        while let Some((body, is_again)) = self.messages.poll_packet(now, timeout) {
             self.transmit(out, PacketId::Acknowledge, &body);
             out.traffic.retransmissions += u64::from(is_again);
         }
     }
 
-    /// When a retransmission is due. First transmissions leave with [`Self::flush`].
+    /// When a retransmission is due, or a state that waits. First transmissions leave with [`Self::flush`].
     pub(super) fn poll_timeout(&self) -> Option<Time> {
-        self.channel.poll_timeout(self.rtt.message_timeout(MESSAGE_AGAIN_MIN))
+        self.messages.poll_timeout(self.rtt.message_timeout(MESSAGE_AGAIN_MIN))
     }
 }
 

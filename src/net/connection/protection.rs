@@ -11,7 +11,7 @@ use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
 use core::fmt;
 
 use super::keys::{CipherKind, Keys};
-use super::words::KeyWords;
+use super::words::AuthString;
 
 /// Most bytes of a UDP payload: below the MTU of every common path.
 pub const DATAGRAM_BYTES_MAX: usize = 1200;
@@ -87,7 +87,7 @@ pub struct PacketProtection {
     seen: [u64; WINDOW_WORDS],
     received: u64,
     /// Between a guest and its host.
-    words: Option<KeyWords>,
+    words: Option<AuthString>,
 }
 
 /// Why an envelope was rejected.
@@ -117,13 +117,13 @@ impl PacketProtection {
     }
 
     /// The same, with the words that belong to the keys.
-    pub(in crate::net) fn with_words(self, words: KeyWords) -> Self {
+    pub(in crate::net) fn with_words(self, words: AuthString) -> Self {
         Self { words: Some(words), ..self }
     }
 
     /// The words that belong to the keys, between a guest and its host.
     #[must_use]
-    pub const fn words(&self) -> Option<KeyWords> {
+    pub const fn words(&self) -> Option<AuthString> {
         self.words
     }
 

@@ -198,6 +198,7 @@ mod tests {
             addresses: arrayvec::ArrayVec::new(),
             public_keys: arrayvec::ArrayVec::new(),
             signing_keys: arrayvec::ArrayVec::new(),
+            words: arrayvec::ArrayVec::new(),
         }
     }
 

@@ -162,7 +162,8 @@ impl LockstepSession {
         let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let admission = Admission::new(now, host.admission.ready_within);
-        let room = HostedRoom::new(listener, host.beacon, give_up_at, shared_address, admission);
+        let key = rng.next_u64();
+        let room = HostedRoom::new(now, listener, host.beacon, give_up_at, shared_address, admission, key);
         let room = Box::new(room);
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
@@ -418,7 +419,7 @@ impl LockstepSession {
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses().contains(&to)) {
-            link.connection.send_bytes(id, body);
+            link.connection.forge(id, body);
         }
     }
 
@@ -504,6 +505,8 @@ impl LockstepSession {
             let (player, silence) = (link.player, self.now.since(link.connection.heard_at));
             if (silence >= self.settings.timeout || link.connection.is_broken()) && !link.said_bye {
                 self.on_lost(i);
+            } else if link.connection.is_flooding() {
+                self.on_flood(i);
             } else if silence >= SILENT_AFTER && !link.connection.is_silent {
                 link.connection.is_silent = true;
                 self.out.event(Event::Silent { player });

@@ -8,6 +8,7 @@ use super::client::{Admission, ClientConnection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::connection::handshake::Entrant;
 use crate::net::connection::path::Trust;
+use crate::net::connection::words::AuthString;
 use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
@@ -58,6 +59,7 @@ impl ServerSession {
         };
         match seat {
             Ok(Grant { player, evicts }) => {
+                self.room.take_seat_token(self.now, from.ip())?;
                 if evicts {
                     self.dismiss(player.index(), Bye::Unready);
                 }
@@ -246,6 +248,7 @@ impl ServerSession {
         self.first_hash = Some(hash.whole);
         self.updates.begin(state, self.clients.len());
         self.phase = Phase::Seating { since: self.now };
+        self.out.event(Event::Words(AuthString::of_table(&self.seating(), None)));
         for seat in 0..self.clients.len() {
             self.send_seating(seat);
             self.take_messages(seat);
@@ -273,12 +276,20 @@ impl ServerSession {
     }
 
     fn send_seating(&mut self, seat: usize) {
+        let seating = self.seating();
+        self.send(seat, PacketId::Seating, &seating);
+    }
+
+    /// The seating as it is. There are no connections between clients, and so no keys but those of each with this server.
+    fn seating(&self) -> Seating {
         let (round, roster) = (self.room.round, self.roster());
         let addresses = roster.iter().map(|_| ArrayVec::new()).collect();
         let public_keys = roster.iter().map(|_| [0; 32]).collect();
-        let seating =
-            Seating { round, roster, mesh_key: 0, addresses, public_keys, signing_keys: ArrayVec::new() };
-        self.send(seat, PacketId::Seating, &seating);
+        let clients = self.clients.iter().flatten();
+        let words = clients.map(|client| client.link.connection.protection.words());
+        let words = words.map(|words| words.map(AuthString::bytes).unwrap_or_default()).collect();
+        let signing_keys = ArrayVec::new();
+        Seating { round, roster, mesh_key: 0, addresses, public_keys, signing_keys, words }
     }
 
     /// A client has built its world. If its state differs from the server's it loses its seat; the others

@@ -16,6 +16,7 @@ mod updates;
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
+use rand_chacha::rand_core::Rng as _;
 
 pub use self::client::ClientCounts;
 pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
@@ -144,7 +145,8 @@ impl ServerSession {
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let shared_address = settings.admission.shared_address || !settings.room_code.is_open();
         let admission = Admission::new(now, settings.admission.ready_within);
-        let room = HostedRoom::new(listener, settings.beacon.take(), give_up_at, shared_address, admission);
+        let (beacon, key) = (settings.beacon.take(), rng.next_u64());
+        let room = HostedRoom::new(now, listener, beacon, give_up_at, shared_address, admission, key);
         Self {
             now,
             wakeup: Wakeup::default(),
@@ -232,6 +234,7 @@ impl ServerSession {
         let now = self.now;
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_opened(now)?;
+        client.link.connection.admit(now, id)?;
         client.link.connection.hear(now, (from, bytes), newest, &mut self.out);
         if client.link.connection.receive_path(from, id, body, &mut self.out)? {
             return Ok(());
@@ -263,8 +266,9 @@ impl ServerSession {
             && let Some(client) = self.clients.at_mut(seat)
             && let Some((id, body)) = client.link.connection.poll_message()
         {
+            let admitted = client.link.connection.admit(self.now, id);
             if client.is_in() {
-                let handled = self.on_message(seat, id, &body);
+                let handled = admitted.and_then(|()| self.on_message(seat, id, &body));
                 self.out.traffic.count(handled);
                 self.hold_against(seat, handled);
             }
@@ -461,7 +465,7 @@ impl ServerSession {
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         let mut clients = self.clients.iter_mut().flatten();
         if let Some(client) = clients.find(|client| client.link.connection.addresses().contains(&to)) {
-            client.link.connection.send_bytes(id, body);
+            client.link.connection.forge(id, body);
         }
     }
 

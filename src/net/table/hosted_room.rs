@@ -13,9 +13,15 @@ use crate::net::connection::protection::SealedPacket;
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::outbox::Outbox;
+use crate::net::rate_limit::AddressBuckets;
 use crate::net::time::Time;
 use crate::net::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
 use crate::sim::PlayerId;
+
+/// Seats that guests of one address may take at once, and per second: who takes a seat and leaves it again makes all
+/// others be told, and the world before tick 0 be built.
+const SEATS_AT_ONCE: u64 = 4;
+const SEATS_PER_S: u64 = 1;
 
 /// A room that is open, or may open again.
 #[derive(Debug)]
@@ -35,18 +41,24 @@ pub(in crate::net) struct HostedRoom {
     /// Whether guests at one address are taken for different people.
     shared_address: bool,
     admission: Admission,
+    /// How many seats each address may still take.
+    seats_taken: AddressBuckets,
 }
 
 impl HostedRoom {
+    /// `key` must be unpredictable.
     pub(in crate::net) fn new(
+        now: Time,
         listener: Listener,
         beacon: Option<Beacon>,
         give_up_at: Option<Time>,
         shared_address: bool,
         admission: Admission,
+        key: u64,
     ) -> Self {
         let (closing, news) = (Closing::default(), LobbyNews::default());
         let own_addresses = ArrayVec::new();
+        let seats_taken = AddressBuckets::new(now, key, SEATS_AT_ONCE, SEATS_PER_S);
         Self {
             listener,
             closing,
@@ -57,6 +69,7 @@ impl HostedRoom {
             own_addresses,
             shared_address,
             admission,
+            seats_taken,
         }
     }
 
@@ -170,6 +183,13 @@ impl HostedRoom {
     /// The guest at this address, as far as it can be told from others there.
     fn party(&self, from: SocketAddr) -> Party {
         Party::new(from, self.shared_address || is_local(from.ip(), &self.own_addresses))
+    }
+
+    /// Counts a seat that a guest at this address is about to take; an error if its address has taken too many lately.
+    /// Then it gets no answer, and asks again.
+    pub(in crate::net) fn take_seat_token(&mut self, now: Time, from: IpAddr) -> Handled {
+        let is_free = self.seats_taken.of(from).is_some_and(|bucket| bucket.take(now, 1));
+        is_free.then_some(()).ok_or(DropCause::RateLimited)
     }
 
     /// Announces how many seats are taken.

@@ -1,7 +1,7 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
 mod cheats;
-mod insider;
+pub(crate) mod insider;
 mod insiders;
 pub(crate) mod net;
 mod repeats;

@@ -336,7 +336,7 @@ impl LockstepSession {
             return Err(OutOfPlace);
         }
         let settled = suspicion.seats.intersection(play.departures.departed);
-        if !suspicion.is_settled {
+        if !suspicion.is_settled && self.may_answer(link) {
             self.relay(link, &suspicion);
             if !settled.is_empty()
                 && let Some(answer) = self.suspicion(settled)
@@ -400,9 +400,7 @@ impl LockstepSession {
                 first = next;
             }
         }
-        for piece in &relayed {
-            self.send(link, PacketId::Relayed, piece);
-        }
+        self.send_relayed(link, &relayed);
     }
 
     /// Handles inputs of a missing seat, relayed by a peer that has them.

@@ -11,7 +11,7 @@ use crate::net::expected::Expected;
 use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::link::Link;
 use crate::net::table::pause::LONG_STALL;
-use crate::net::wire::message::{Delivery, DesyncState, PacketId, decode};
+use crate::net::wire::message::{Delivery, DesyncState, PacketId, Relayed, decode, encode};
 use crate::sim::PlayerId;
 
 impl LockstepSession {
@@ -49,6 +49,7 @@ impl LockstepSession {
                 let mut room = OpeningRoom::new();
                 let Opened { body, is_newest, number, .. } =
                     peer.connection.protection.open(bytes, &mut room)?;
+                peer.connection.admit(self.now, id)?;
                 let player = self.on_heard(link, (from, bytes.len()), is_newest).ok_or(OutOfPlace)?;
                 let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
                 if peer.connection.receive_path(from, id, body, &mut self.out)? {
@@ -121,9 +122,11 @@ impl LockstepSession {
     }
 
     fn on_message(&mut self, link: usize, id: PacketId, body: &[u8]) -> Handled {
-        if self.links.get(link).ok_or(OutOfPlace)?.is_gone {
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        if peer.is_gone {
             return Ok(());
         }
+        peer.connection.admit(self.now, id)?;
         match id {
             PacketId::Seating => self.on_seating(link, decode(body)?),
             PacketId::Ready => self.on_ready(link, decode(body)?),
@@ -138,6 +141,36 @@ impl LockstepSession {
             PacketId::Choice => self.on_choice(link, decode(body)?),
             PacketId::ShownHead => self.on_shown_head(link, decode(body)?),
             _ => Err(OutOfPlace),
+        }
+    }
+    /// A peer sends far more than an honest one: it loses its seat, also where the match would wait for one that is
+    /// silent.
+    pub(super) fn on_flood(&mut self, link: usize) {
+        match self.phase {
+            Phase::Searching { .. } => {}
+            Phase::Running => {
+                if let Some(player) = self.links.get(link).map(|peer| peer.player) {
+                    self.suspect(player);
+                }
+            }
+            _ => self.on_lost(link),
+        }
+    }
+
+    /// Whether a suspicion of this link's peer is answered. Those beyond the limit only repeat the ones before.
+    pub(super) fn may_answer(&mut self, link: usize) -> bool {
+        self.links.get_mut(link).is_some_and(|peer| peer.connection.may_answer(self.now))
+    }
+
+    /// Relays inputs to this link's peer, as far as the limit on their bytes allows. It asks again for the rest.
+    pub(super) fn send_relayed(&mut self, link: usize, relayed: &[Relayed]) {
+        let Some(peer) = self.links.get_mut(link) else { return };
+        for piece in relayed {
+            let body = encode(piece);
+            if !peer.connection.may_relay(self.now, body.len()) {
+                return;
+            }
+            peer.connection.transmit(&mut self.out, PacketId::Relayed, &body);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{LockstepSession, Phase, Role};
 use crate::net::connection::Connection;
 use crate::net::connection::path::Trust;
 use crate::net::connection::protection::PacketProtection;
+use crate::net::connection::words::AuthString;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::table::admission::READY_WITHIN;
@@ -53,6 +54,9 @@ impl LockstepSession {
             addresses: addresses.map(Option::unwrap_or_default).collect(),
             public_keys: public_keys.map(Option::unwrap_or_default).collect(),
             signing_keys: self.signing_keys(lobby.seats.len()),
+            words: seats()
+                .map(|player| self.words_with(player).map(AuthString::bytes).unwrap_or_default())
+                .collect(),
         };
         // A guest must be able to distinguish its links by their ids.
         loop {
@@ -65,9 +69,17 @@ impl LockstepSession {
         self.prepare(seating);
     }
 
+    /// The words of the connection to this player.
+    fn words_with(&self, player: PlayerId) -> Option<AuthString> {
+        self.links.iter().find(|link| link.player == player)?.connection.protection.words()
+    }
+
     /// All seats are taken: the caller builds the world.
     fn prepare(&mut self, seating: Seating) {
         let roster = seating.roster.clone();
+        let own = if self.is_host() { None } else { self.words_with(PlayerId(0)) };
+        let words = AuthString::of_table(&seating, own.map(|words| (self.me, words)));
+        self.out.event(Event::Words(words));
         self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
         self.phase = Phase::Preparing;
         self.out.event(Event::Prepare { roster });
@@ -124,10 +136,11 @@ impl LockstepSession {
     /// Guest: all seats are taken.
     pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Handled {
         let seats = usize::from(self.config.seats);
-        let counts = [seating.roster.len(), seating.addresses.len(), seating.public_keys.len()];
+        let counts =
+            [seating.roster.len(), seating.addresses.len(), seating.public_keys.len(), seating.words.len()];
         // The keys of each seating are used once.
         let is_later = self.seated.as_ref().is_none_or(|seated| seated.seating.round < seating.round);
-        let is_whole = counts == [seats; 3] && is_later && self.has_own_signing_key(&seating);
+        let is_whole = counts == [seats; 4] && is_later && self.has_own_signing_key(&seating);
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Seating { .. } | Phase::Over);
         if self.is_host() || link != 0 || !is_whole || !is_open {
             return Err(OutOfPlace);

@@ -39,6 +39,8 @@ impl LockstepSession {
         let Some(entrant) = entrant else { return Ok(()) };
         match self.seat_for(from, &entrant.entry) {
             Ok(Grant { player, evicts }) => {
+                let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
+                room.take_seat_token(self.now, from.ip())?;
                 if evicts {
                     self.evict(player);
                 }

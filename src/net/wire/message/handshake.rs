@@ -271,6 +271,8 @@ pub struct Seating {
     /// The public key that verifies the signatures of each seat; empty where nothing is signed: with a server, and in a
     /// match of two.
     pub signing_keys: ArrayVec<[u8; 32], PLAYERS_MAX>,
+    /// The words of the connection between each seat and the sender; zeros for the host's own seat.
+    pub words: ArrayVec<[u8; 8], PLAYERS_MAX>,
 }
 
 /// Host to guest: all are ready.

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::SeatInfo;
-use crate::net::connection::words::KeyWords;
+use crate::net::connection::words::AuthString;
 use crate::sim::{AttackBehaviour, PLAYERS_MAX};
 
 /// Host to guest, server to client: who has taken which seat. Sent whenever that changes, and once a second while
@@ -28,7 +28,7 @@ pub struct LobbySeat {
     pub rtt_ms: Option<u16>,
     /// The words of the connection to this player, of guest and host alike. Not sent: each end has its own.
     #[serde(skip)]
-    pub words: Option<KeyWords>,
+    pub words: Option<AuthString>,
 }
 
 /// Guest to host, client to server, in the lobby: what the player has chosen. Replaces the last one.

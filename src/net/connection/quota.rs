@@ -1,0 +1,130 @@
+//! How much of each kind of message one connection may bring: a token bucket per kind. What is beyond it is refused as
+//! [`DropCause::RateLimited`], without an answer and without effect on anybody else.
+//!
+//! The limits are above what an honest peer sends at any round-trip time and loss. Datagrams that the network repeats
+//! and fragments that are retransmitted are no new messages, and do not count. A path may hold datagrams back and
+//! deliver them together, so kinds that are sent on a timer have room for four seconds of them.
+
+use super::PacketId;
+use crate::net::drop_cause::{DropCause, Handled};
+use crate::net::rate_limit::TokenBucket;
+use crate::net::time::Time;
+use crate::net::wire::message::Delivery;
+use core::time::Duration;
+
+/// Refused messages of the reliable channel after which a connection counts as flooding, and how many are forgiven
+/// per second. Each was sent on purpose: nothing on the way can repeat one.
+const REFUSED_MESSAGES: u64 = 32;
+const FORGIVEN_PER_S: u64 = 1;
+/// A connection counts as flooding when datagrams of it are refused for this long without a pause of [`CALM`].
+const FLOOD: Duration = Duration::from_secs(5);
+const CALM: Duration = Duration::from_secs(1);
+/// Suspicions that are answered, at once and per second.
+const ANSWERED: u64 = 10;
+/// Bytes of inputs that are relayed to one peer: at once, all that it can lack of two seats; and per second.
+const RELAYED_BYTES: u64 = 32 << 10;
+const RELAYED_BYTES_PER_S: u64 = 64 << 10;
+/// Part of a limit to which an honest sender of a state keeps.
+const SENDER: u64 = 2;
+
+/// How many messages of a kind are accepted at once, and per second in the long run.
+const fn limit(id: PacketId) -> (u64, u64) {
+    match id {
+        // Six a tick: two of a fair match, each twice on a lossy link, and more than one if much is lacking.
+        PacketId::PlayerInput => (1440, 360),
+        // Eight parts at 60 ticks/s, sent twice.
+        PacketId::GameStateUpdate => (4096, 1024),
+        // Fragments of a state in a desync search, and their acknowledgements; otherwise a few a second.
+        PacketId::Acknowledge => (16_384, 512),
+        // 20 a second while a match is set up, 2 while it runs.
+        PacketId::Ping | PacketId::Pong => (100, 25),
+        // Repeated and answered 20 times a second.
+        PacketId::Suspicion => (200, 50),
+        // One for each new input of a seat that the receiver does not hear, and the answers to its suspicions.
+        PacketId::Relayed => (1024, 320),
+        // Three addresses at a time, each every 50 ms.
+        PacketId::PathChallenge | PacketId::PathResponse => (240, 64),
+        // The guest repeats its entry ten times a second.
+        PacketId::JoinEntry | PacketId::JoinConfirm => (64, 20),
+        PacketId::Head => (64, 8),
+        PacketId::ShownHead => (96, 16),
+        PacketId::Chat => (64, 8),
+        PacketId::DesyncHashes => (24, 2),
+        PacketId::Ready => (16, 4),
+        PacketId::Choice | PacketId::Lobby | PacketId::Rematch => (10, 4),
+        PacketId::Bye => (16, 2),
+        PacketId::Seating | PacketId::Resume | PacketId::Start | PacketId::DesyncState => (8, 2),
+        PacketId::JoinRequest
+        | PacketId::JoinChallenge
+        | PacketId::JoinRefused
+        | PacketId::JoinShare
+        | PacketId::EntryRefused
+        | PacketId::RoomQuery
+        | PacketId::RoomInfo => (8, 2),
+    }
+}
+
+/// The limit to which the sender of a state keeps.
+pub(super) const fn of_sender(now: Time, id: PacketId) -> TokenBucket {
+    let (at_once, per_s) = limit(id);
+    TokenBucket::new(now, at_once / SENDER, per_s / SENDER)
+}
+
+/// What one connection has brought.
+#[derive(Clone, Debug)]
+pub(super) struct Quotas {
+    kinds: [TokenBucket; PacketId::ALL.len()],
+    refused_messages: TokenBucket,
+    /// Since when datagrams have been refused, and when the last one was.
+    refused: Option<(Time, Time)>,
+    is_flooding: bool,
+    answers: TokenBucket,
+    relayed: TokenBucket,
+}
+
+impl Quotas {
+    pub(super) fn new(now: Time) -> Self {
+        let mut kinds = PacketId::ALL.iter().map(|&id| limit(id));
+        let bucket = |(at_once, per_s)| TokenBucket::new(now, at_once, per_s);
+        Self {
+            kinds: core::array::from_fn(|_| bucket(kinds.next().unwrap_or_default())),
+            refused_messages: TokenBucket::new(now, REFUSED_MESSAGES, FORGIVEN_PER_S),
+            refused: None,
+            is_flooding: false,
+            answers: TokenBucket::new(now, ANSWERED, ANSWERED),
+            relayed: TokenBucket::new(now, RELAYED_BYTES, RELAYED_BYTES_PER_S),
+        }
+    }
+
+    /// Counts a message of this kind; an error if it is one too many.
+    pub(super) fn take(&mut self, now: Time, id: PacketId) -> Handled {
+        let bucket = PacketId::ALL.iter().position(|&of| of == id).and_then(|at| self.kinds.get_mut(at));
+        if bucket.is_none_or(|bucket| bucket.take(now, 1)) {
+            return Ok(());
+        }
+        if id.delivery() == Delivery::Reliable {
+            self.is_flooding |= !self.refused_messages.take(now, 1);
+        } else {
+            let since =
+                self.refused.filter(|&(_, last)| now.since(last) < CALM).map_or(now, |(since, _)| since);
+            self.refused = Some((since, now));
+            self.is_flooding |= now.since(since) >= FLOOD;
+        }
+        Err(DropCause::RateLimited)
+    }
+
+    /// Counts the answer to a suspicion; false if it is one too many.
+    pub(super) fn take_answer(&mut self, now: Time) -> bool {
+        self.answers.take(now, 1)
+    }
+
+    /// Counts relayed inputs of this many bytes; false if they are too many.
+    pub(super) fn take_relayed(&mut self, now: Time, bytes: usize) -> bool {
+        self.relayed.take(now, bytes as u64)
+    }
+
+    /// Whether the other end sends far more than an honest one: it must lose its seat.
+    pub(super) const fn is_flooding(&self) -> bool {
+        self.is_flooding
+    }
+}
