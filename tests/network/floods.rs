@@ -251,7 +251,10 @@ fn who_joins_and_leaves_again_and_again_takes_a_seat_once_a_second() {
 
 /// A peer that speaks past its session: it numbers all its datagrams itself, and so can add any.
 #[derive(Clone, Default)]
-struct Stream(Rc<RefCell<BTreeMap<SocketAddr, ([u8; 4], u64)>>>);
+struct Stream(Rc<RefCell<BTreeMap<SocketAddr, Numbered>>>);
+
+/// A connection id and the next packet number.
+type Numbered = ([u8; 4], u64);
 
 impl Stream {
     /// Takes over what this peer sends.

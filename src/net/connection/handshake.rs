@@ -107,6 +107,11 @@ impl Listener {
         Self { config, code, cookie_key, cipher, limits, pending: Vec::with_capacity(PENDING_MAX) }
     }
 
+    /// The secret by which addresses are hashed.
+    pub(in crate::net) const fn address_key(&self) -> u64 {
+        self.limits.key()
+    }
+
     /// Answers a join request, given without its packet id; an error if it gets no answer.
     pub(in crate::net) fn answer(
         &mut self,

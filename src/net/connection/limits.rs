@@ -65,6 +65,11 @@ impl ExchangeLimits {
         }
     }
 
+    /// The secret by which addresses are hashed.
+    pub(super) const fn key(&self) -> u64 {
+        self.key
+    }
+
     /// Whether `ip` may exchange keys now. If it is only not its turn, one is kept for it.
     pub(super) fn take(&mut self, now: Time, ip: IpAddr) -> bool {
         let place = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes()) as usize % PLACES;

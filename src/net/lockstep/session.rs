@@ -162,8 +162,7 @@ impl LockstepSession {
         let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let admission = Admission::new(now, host.admission.ready_within);
-        let key = rng.next_u64();
-        let room = HostedRoom::new(now, listener, host.beacon, give_up_at, shared_address, admission, key);
+        let room = HostedRoom::new(now, listener, host.beacon, give_up_at, shared_address, admission);
         let room = Box::new(room);
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);

@@ -59,7 +59,10 @@ impl ServerSession {
         };
         match seat {
             Ok(Grant { player, evicts }) => {
-                self.room.take_seat_token(self.now, from.ip())?;
+                // Who takes a seat back is told to nobody.
+                if entrant.entry.token.is_none() {
+                    self.room.take_seat_token(self.now, from.ip())?;
+                }
                 if evicts {
                     self.dismiss(player.index(), Bye::Unready);
                 }

@@ -16,7 +16,6 @@ mod updates;
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use rand_chacha::rand_core::Rng as _;
 
 pub use self::client::ClientCounts;
 pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
@@ -145,8 +144,8 @@ impl ServerSession {
         let give_up_at = settings.wait.map(|wait| now.plus(wait));
         let shared_address = settings.admission.shared_address || !settings.room_code.is_open();
         let admission = Admission::new(now, settings.admission.ready_within);
-        let (beacon, key) = (settings.beacon.take(), rng.next_u64());
-        let room = HostedRoom::new(now, listener, beacon, give_up_at, shared_address, admission, key);
+        let beacon = settings.beacon.take();
+        let room = HostedRoom::new(now, listener, beacon, give_up_at, shared_address, admission);
         Self {
             now,
             wakeup: Wakeup::default(),

@@ -46,7 +46,6 @@ pub(in crate::net) struct HostedRoom {
 }
 
 impl HostedRoom {
-    /// `key` must be unpredictable.
     pub(in crate::net) fn new(
         now: Time,
         listener: Listener,
@@ -54,11 +53,10 @@ impl HostedRoom {
         give_up_at: Option<Time>,
         shared_address: bool,
         admission: Admission,
-        key: u64,
     ) -> Self {
         let (closing, news) = (Closing::default(), LobbyNews::default());
         let own_addresses = ArrayVec::new();
-        let seats_taken = AddressBuckets::new(now, key, SEATS_AT_ONCE, SEATS_PER_S);
+        let seats_taken = AddressBuckets::new(now, listener.address_key(), SEATS_AT_ONCE, SEATS_PER_S);
         Self {
             listener,
             closing,
