@@ -54,7 +54,6 @@ pub(super) const fn is_held_up(view: &View) -> bool {
 pub(super) fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
     match event {
         MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
-        MatchEvent::Words(words) => Some(format!("words of the table: {words}")),
         MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
         // Only a server lets a match continue while a player is silent.
         MatchEvent::Silent(player) if is_on_a_server(view) && *player != PlayerId::NONE => {

@@ -35,7 +35,7 @@ const fn limit(id: PacketId) -> (u64, u64) {
         // Eight parts at 60 ticks/s, sent twice.
         PacketId::GameStateUpdate => (4096, 1024),
         // Fragments of a state in a desync search, and their acknowledgements; otherwise a few a second.
-        PacketId::Acknowledge => (16_384, 512),
+        PacketId::Acknowledge => (8192, 512),
         // 20 a second while a match is set up, 2 while it runs.
         PacketId::Ping | PacketId::Pong => (100, 25),
         // Repeated and answered 20 times a second.
