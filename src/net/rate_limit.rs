@@ -1,11 +1,8 @@
 //! Rate limits on what a peer may do.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use core::net::IpAddr;
 use core::time::Duration;
-use twox_hash::XxHash3_64;
 
-use crate::net::connection::limits::network;
 use crate::net::time::Time;
 
 /// A token bucket.
@@ -58,29 +55,6 @@ impl TokenBucket {
             self.level = self.level.saturating_sub(amount.cast_signed().saturating_mul(Self::UNIT));
         }
         is_enough
-    }
-}
-
-/// Token buckets for addresses, in fixed memory: addresses share buckets by a secret hash.
-#[derive(Clone, Debug)]
-pub(super) struct AddressBuckets {
-    key: u64,
-    buckets: [TokenBucket; BUCKETS],
-}
-
-/// How many buckets all addresses share.
-const BUCKETS: usize = 256;
-
-impl AddressBuckets {
-    /// `key` must be unpredictable, or others could empty the bucket of an address.
-    pub(super) const fn new(now: Time, key: u64, most: u64, per_s: u64) -> Self {
-        Self { key, buckets: [TokenBucket::new(now, most, per_s); BUCKETS] }
-    }
-
-    /// The bucket of an address.
-    pub(super) fn of(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
-        let hash = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes());
-        self.buckets.get_mut(hash as usize % BUCKETS)
     }
 }
 

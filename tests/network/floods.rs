@@ -69,7 +69,7 @@ fn reliable() -> impl Iterator<Item = PacketId> {
     PacketId::ALL.iter().copied().filter(|id| id.delivery() == Delivery::Reliable)
 }
 
-/// Those that a server handles, and one that it refuses.
+/// The kinds that a server handles, and another kind, which it refuses.
 fn to_server() -> [PacketId; 7] {
     use PacketId::{Bye, Chat, Choice, DesyncState, Ready, Rematch, Resume};
     [Choice, Chat, Ready, Bye, Resume, Rematch, DesyncState]
@@ -107,7 +107,7 @@ fn flood(now: Time, peers: &mut [Peer], from: usize, to: usize, id: PacketId) ->
     flood_length()
 }
 
-/// A host of three seats, one guest that floods, and one that is honest; nobody is ready.
+/// A host of three seats, one guest that floods, and an honest guest; nobody is ready.
 fn lobby(link: &str) -> Vec<Peer> {
     let settings = || Settings { is_ready: false, ..settings(InputDelay::Auto) };
     let host = LockstepSession::host(Time(0), settings(), host_config(3, 60), entropy(1));
@@ -313,7 +313,7 @@ struct Caused {
     pinged_until: Duration,
 }
 
-/// A match of three in which peer 1 sends the host so many datagrams of a kind per millisecond; `body` gets the time
+/// A match of three in which peer 1 sends the host `per_ms` datagrams of a kind per millisecond; `body` gets the time
 /// and the next tick of the host.
 fn flood_datagrams(id: PacketId, per_ms: u64, body: impl Fn(Time, u32) -> Vec<u8>) -> Caused {
     let mut peers = mesh(3, 720, InputDelay::Auto, "delay=10ms,jitter=1ms");

@@ -1,10 +1,10 @@
 //! From taking a seat to tick 0: the lobby, the seating, the world before tick 0, the start.
 
 use super::{ClientSession, Phase};
-use crate::net::connection::words::AuthString;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
+use crate::net::table::words::table_words;
 use crate::net::time::Time;
 use crate::net::wire::message::{Choice, Lobby, PacketId, Ready, Seating, Seats, Start};
 use crate::sim::{GameState, StateHash};
@@ -62,7 +62,7 @@ impl ClientSession {
         }
         self.phase = Phase::Preparing { round: seating.round };
         let own = self.link.connection.protection.words();
-        let words = AuthString::of_table(&seating, own.map(|words| (self.me, words)));
+        let words = table_words(&seating, own.map(|words| (self.me, words)));
         self.out.event(Event::Words(words));
         self.out.event(Event::Prepare { roster: seating.roster });
         Ok(())

@@ -101,6 +101,29 @@ impl ExchangeLimits {
     }
 }
 
+/// Token buckets for addresses, in fixed memory: addresses share buckets by a secret hash.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct AddressBuckets {
+    key: u64,
+    buckets: [TokenBucket; BUCKETS],
+}
+
+/// Number of buckets that all addresses share.
+const BUCKETS: usize = 256;
+
+impl AddressBuckets {
+    /// `key` must be unpredictable, or others could empty the bucket of an address.
+    pub(in crate::net) const fn new(now: Time, key: u64, most: u64, per_s: u64) -> Self {
+        Self { key, buckets: [TokenBucket::new(now, most, per_s); BUCKETS] }
+    }
+
+    /// The bucket of an address.
+    pub(in crate::net) fn of(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
+        let hash = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes());
+        self.buckets.get_mut(hash as usize % BUCKETS)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

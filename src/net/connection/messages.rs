@@ -17,7 +17,7 @@ use crate::net::rate_limit::TokenBucket;
 use crate::net::time::Time;
 use crate::net::wire::message::{Body, Delivery, PacketId};
 
-/// The kinds whose newest message replaces the one that waits.
+/// The kinds whose newest message replaces its older message that still waits.
 const STATES: [PacketId; 5] =
     [PacketId::Seating, PacketId::Resume, PacketId::Rematch, PacketId::Lobby, PacketId::Choice];
 

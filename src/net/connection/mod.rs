@@ -254,7 +254,7 @@ impl Connection {
         }
     }
 
-    /// Sends an encoded message reliably. If it describes a state, it replaces the one that waits.
+    /// Sends an encoded message reliably. If it describes a state, it replaces its older message that still waits.
     pub(super) fn send_bytes(&mut self, id: PacketId, bytes: &[u8]) {
         self.messages.send(id, bytes);
     }

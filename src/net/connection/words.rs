@@ -3,37 +3,16 @@
 
 use core::fmt;
 
-use crate::net::wire::message::Seating;
-use crate::sim::PlayerId;
-
-/// Context of the words of a table.
-const TABLE: &str = "mini-rts-arena 2026-11 words of the table";
-/// How often the hash of a table is hashed again. Words have 64 bits, and a host that hands out false keys looks for two
-/// tables with the same words, so for one of 2^32: each try costs it as many hashes, and a seat half a millisecond.
-const TABLE_HASHES: u32 = 4096;
-
 /// A short authentication string, of one connection or of a table. Each of its words is a proquint: a syllable and a
 /// half for 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthString(pub(super) [u16; 4]);
 
 impl AuthString {
-    /// The words of a table: over each seat's public key, signing key and words of its connection to the host or server.
-    /// `own` is the seat here with the words of its own connection, which count instead of what it was told.
-    pub(in crate::net) fn of_table(seating: &Seating, own: Option<(PlayerId, Self)>) -> Self {
-        let mut hasher = blake3::Hasher::new_derive_key(TABLE);
-        for (at, _) in seating.roster.iter().enumerate() {
-            let own = own.filter(|(player, _)| player.index() == at).map(|(_, words)| words.bytes());
-            let words = own.or_else(|| seating.words.get(at).copied()).unwrap_or_default();
-            hasher.update(&seating.public_keys.get(at).copied().unwrap_or_default());
-            hasher.update(&seating.signing_keys.get(at).copied().unwrap_or_default()).update(&words);
-        }
-        let mut hash = *hasher.finalize().as_bytes();
-        for _ in 0..TABLE_HASHES {
-            hash = blake3::derive_key(TABLE, &hash);
-        }
+    /// The words of 64 bits.
+    pub(in crate::net) fn from_bytes(bytes: [u8; 8]) -> Self {
         let mut words = [[0; 2]; 4];
-        words.as_flattened_mut().iter_mut().zip(hash).for_each(|(word, byte)| *word = byte);
+        words.as_flattened_mut().iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
         Self(words.map(u16::from_le_bytes))
     }
 

@@ -16,6 +16,7 @@ use crate::net::expected::Expected;
 use crate::net::table::admission::{Grant, Occupancy, READY_WITHIN};
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
+use crate::net::table::words::table_words;
 use crate::net::time::Time;
 use crate::net::wire::message::{
     Bye, Choice, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, Roster,
@@ -59,7 +60,7 @@ impl ServerSession {
         };
         match seat {
             Ok(Grant { player, evicts }) => {
-                // Who takes a seat back is told to nobody.
+                // A player who takes a seat back is not announced.
                 if entrant.entry.token.is_none() {
                     self.room.take_seat_token(self.now, from.ip())?;
                 }
@@ -251,7 +252,7 @@ impl ServerSession {
         self.first_hash = Some(hash.whole);
         self.updates.begin(state, self.clients.len());
         self.phase = Phase::Seating { since: self.now };
-        self.out.event(Event::Words(AuthString::of_table(&self.seating(), None)));
+        self.out.event(Event::Words(table_words(&self.seating(), None)));
         for seat in 0..self.clients.len() {
             self.send_seating(seat);
             self.take_messages(seat);

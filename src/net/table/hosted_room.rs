@@ -9,11 +9,11 @@ use super::admission::{Admission, Grant, Occupancy, Party, is_local, may_sit, se
 use super::lobby::LobbyNews;
 use crate::net::connection::Closing;
 use crate::net::connection::handshake::{Entrant, Listener};
+use crate::net::connection::limits::AddressBuckets;
 use crate::net::connection::protection::SealedPacket;
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::outbox::Outbox;
-use crate::net::rate_limit::AddressBuckets;
 use crate::net::time::Time;
 use crate::net::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
 use crate::sim::PlayerId;

@@ -15,3 +15,4 @@ pub(super) mod pause;
 pub(super) mod rematch;
 pub(super) mod settings;
 pub(super) mod wakeup;
+pub(super) mod words;

@@ -143,8 +143,9 @@ impl LockstepSession {
             _ => Err(OutOfPlace),
         }
     }
-    /// A peer sends far more than an honest one: it loses its seat, also where the match would wait for one that is
-    /// silent.
+
+    /// Takes the seat of a peer that sends far more than an honest one, also where the match would wait for a silent
+    /// peer.
     pub(super) fn on_flood(&mut self, link: usize) {
         match self.phase {
             Phase::Searching { .. } => {}

@@ -17,6 +17,7 @@ use crate::net::table::delay::RESERVE_US;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::table::rematch::are_same_players;
+use crate::net::table::words::table_words;
 use crate::net::time::Time;
 use crate::net::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start, encode};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
@@ -78,7 +79,7 @@ impl LockstepSession {
     fn prepare(&mut self, seating: Seating) {
         let roster = seating.roster.clone();
         let own = if self.is_host() { None } else { self.words_with(PlayerId(0)) };
-        let words = AuthString::of_table(&seating, own.map(|words| (self.me, words)));
+        let words = table_words(&seating, own.map(|words| (self.me, words)));
         self.out.event(Event::Words(words));
         self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
         self.phase = Phase::Preparing;
