@@ -22,6 +22,7 @@ use super::settings::{Settings, SettingsFile};
 use super::sound::Sound;
 use super::still::StillPicture;
 use super::theme;
+use super::typing::Typing;
 use super::window::{HAS_OPENED, clip, set_desktop_scale, set_text_percent, window};
 use crate::cli::window::Opening;
 use crate::cli::{console, paths};
@@ -59,6 +60,7 @@ struct App {
     still: StillPicture,
     probe: Option<ProbeFile>,
     native: NativeWindow,
+    typing: Typing,
     has_focus: bool,
     /// When a key or the pointer was last used, seconds since the window opened.
     used_at: f64,
@@ -125,6 +127,7 @@ impl App {
             still: StillPicture::new(),
             probe,
             native,
+            typing: Typing::default(),
             has_focus: true,
             used_at: 0.0,
             file,
@@ -164,13 +167,16 @@ impl App {
 
     fn frame(&mut self) {
         self.context.now = get_time();
-        self.native.poll();
+        let inputs = self.inputs.take(&mut self.native);
         set_desktop_scale(self.native.scale());
         self.context.painter.is_hidden = !self.native.is_seen();
         clip(None);
-        let inputs = self.inputs.take();
         if !inputs.is_empty() {
             self.used_at = self.context.now;
+        }
+        if let Some(mut labels) = self.native.take_labels() {
+            labels.retain(|(_, label)| self.context.painter.can_write(label));
+            bindings::label_keys(labels);
         }
         self.note_window_inputs(&inputs);
         self.apply_settings();
@@ -190,7 +196,10 @@ impl App {
     fn note_window_inputs(&mut self, inputs: &[Input]) {
         for &input in inputs {
             match input {
-                Input::FocusLost => self.has_focus = false,
+                Input::FocusLost => {
+                    self.has_focus = false;
+                    self.typing.forget();
+                }
                 Input::FocusGained => self.has_focus = true,
                 // A letter may be typed instead.
                 Input::Down(key, _)
@@ -236,10 +245,14 @@ impl App {
     fn page(&mut self) -> Option<Next> {
         let mut next = None;
         self.menus.begin(window());
-        let Self { context, screen, menus, feedback, still, .. } = self;
+        let Self { context, screen, menus, feedback, still, inputs, native, typing, .. } = self;
+        let typed = inputs.keys(native).map(|keys| typing.events(keys));
         let has_backdrop = screen.has_backdrop();
         egui_macroquad::cfg(|ctx| ctx.set_pixels_per_point(screen.scale()));
         egui_macroquad::ui(|ctx| {
+            if let Some(typed) = &typed {
+                ctx.input_mut(|input| write_as_typed(&mut input.events, typed));
+            }
             let frame = egui::Frame::NONE;
             egui::CentralPanel::default().frame(frame).show(ctx, |ui| {
                 let mut page = Page::new(ui, menus, feedback);
@@ -302,6 +315,13 @@ fn first_screen(opening: Opening, context: &mut AppContext) -> Screen {
         Opening::Both(cell, seed) => Next::Both(cell, seed),
     };
     Screen::Gone.follow(next, context)
+}
+
+/// Replaces what the window library says of keys and text.
+fn write_as_typed(events: &mut Vec<egui::Event>, typed: &[egui::Event]) {
+    use egui::Event::{Copy, Cut, Key, Paste, Text};
+    events.retain(|event| !matches!(event, Key { .. } | Text(_) | Copy | Cut | Paste(_)));
+    events.extend_from_slice(typed);
 }
 
 fn show_note(context: &AppContext, page: &mut Page<'_>) {

@@ -6,12 +6,13 @@ mod key_choices;
 mod key_names;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use macroquad::miniquad::KeyCode;
 use mini_rts_arena::sim::AttackBehaviour;
 
 pub(crate) use key_choices::{KeyChoices, Preset};
-pub(crate) use key_names::name_of as key_label;
+pub(crate) use key_names::name_of as us_name;
 
 /// Something a key can mean in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,6 +258,8 @@ thread_local! {
     /// The keys in force in the window, which has one thread.
     static IN_FORCE: RefCell<(Preset, Vec<(KeyCode, Action)>)> =
         RefCell::new((Preset::Standard, defaults().collect()));
+    /// Labels of the keys of the player's keyboard that differ from a US one's.
+    static LABELS: RefCell<Vec<(KeyCode, String)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Makes these the keys of the game and of everything that names them.
@@ -280,11 +283,30 @@ pub(crate) fn unbound_keys() -> impl Iterator<Item = KeyCode> {
     [F5, F6, F7, F8, F9, F10, F2].into_iter().filter(|&key| action_of(key).is_none())
 }
 
-/// What the key of an action is called; empty if it has none.
-pub(crate) fn key_name(action: Action) -> &'static str {
+/// Makes these what is printed on the keys of the player's keyboard. Keys that write nothing keep their names.
+pub(crate) fn label_keys(mut labels: Vec<(KeyCode, String)>) {
+    // `Space`, `Pad7` and `F1` are called so by everybody.
+    labels.retain(|&(key, _)| us_name(key).is_some_and(|name| name.chars().count() == 1));
+    LABELS.replace(labels);
+}
+
+/// Names a key as the player's keyboard does; empty for a key that cannot be bound.
+pub(crate) fn key_label(key: KeyCode) -> String {
+    let label =
+        LABELS.with_borrow(|all| all.iter().find(|(of, _)| *of == key).map(|(_, label)| label.clone()));
+    label.unwrap_or_else(|| us_name(key).unwrap_or_default().to_owned())
+}
+
+/// Names the key of an action as the player's keyboard does; empty if it has none.
+pub(crate) fn key_name(action: Action) -> String {
     let key =
         IN_FORCE.with_borrow(|(_, keys)| keys.iter().find(|(_, of)| *of == action).map(|&(key, _)| key));
-    key.and_then(key_names::name_of).unwrap_or_default()
+    key.map(key_label).unwrap_or_default()
+}
+
+/// The label of the key of every action, by the name of the action in the settings file.
+pub(crate) fn labels() -> BTreeMap<String, String> {
+    Action::all().map(|action| (action.file_name(), key_name(action))).collect()
 }
 
 impl Binding {
@@ -302,7 +324,7 @@ impl Binding {
 
 /// The keys of actions side by side, or the first and the last where they count up.
 fn key_names_of(actions: impl Iterator<Item = Action>) -> String {
-    let mut names: Vec<&str> = actions.map(key_name).collect();
+    let mut names: Vec<String> = actions.map(key_name).collect();
     names.dedup();
     let numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
     let counts_up = numbers.len() == names.len() && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]);

@@ -3,14 +3,32 @@
 #[cfg(target_os = "linux")]
 use std::path::{Path, PathBuf};
 
+/// Least bits of colour with which OpenGL draws.
+#[cfg(target_os = "linux")]
+pub(crate) const COLOUR_BITS_LEAST: u8 = 15;
+/// Least and most pixels of a side that can be asked for.
+pub(crate) const SIDE_LEAST: u16 = 100;
+pub(crate) const SIDE_MAX: u16 = 8_192;
+
 /// Why there is no window.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoWindow {
-    /// X11 is not told where to go.
+    /// No X server is named.
     #[cfg(target_os = "linux")]
     #[error("DISPLAY is not set")]
     NoDisplay,
-    /// Nobody is there.
+    /// A Wayland compositor runs without XWayland.
+    #[cfg(target_os = "linux")]
+    #[error("DISPLAY is not set, and on Wayland the window needs XWayland: install it, or turn it on")]
+    NoXWayland,
+    /// The screen has too few bits of colour for OpenGL.
+    #[cfg(target_os = "linux")]
+    #[error("the screen has {0} bits of colour, and the window needs {COLOUR_BITS_LEAST} or more")]
+    FewColours(u8),
+    /// `ARENA_WINDOW` is not a size.
+    #[error("ARENA_WINDOW is {0:?}: a size such as 1280x720, each side from {SIDE_LEAST} to {SIDE_MAX}")]
+    Size(String),
+    /// No X server answers.
     #[cfg(target_os = "linux")]
     #[error("the X server {0} does not answer ({1})")]
     NoServer(String, std::io::Error),
@@ -19,7 +37,7 @@ pub(crate) enum NoWindow {
     #[error("{0} is not installed")]
     NoLibrary(&'static str),
     /// The window library gave up.
-    #[error("{0}")]
+    #[error("it cannot be opened ({0})")]
     Failed(String),
 }
 
@@ -32,8 +50,9 @@ pub(crate) fn probe() -> Result<(), NoWindow> {
 /// Asks what can be asked without opening a window.
 #[cfg(target_os = "linux")]
 pub(crate) fn probe() -> Result<(), NoWindow> {
-    let display = std::env::var("DISPLAY").ok().filter(|display| !display.is_empty());
-    let display = display.ok_or(NoWindow::NoDisplay)?;
+    let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let missing = || named("WAYLAND_DISPLAY").map_or(NoWindow::NoDisplay, |_| NoWindow::NoXWayland);
+    let display = named("DISPLAY").ok_or_else(missing)?;
     connect(&display).map_err(|error| NoWindow::NoServer(display, error))?;
     const NEEDED: [&[&str]; 4] =
         [&["libX11.so"], &["libXi.so"], &["libxkbcommon.so"], &["libGL.so", "libGLX.so", "libEGL.so"]];

@@ -4,6 +4,10 @@
 use macroquad::input::utils::{register_input_subscriber, repeat_all_miniquad_input};
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::{EventHandler, KeyCode, KeyMods, MouseButton};
+use std::collections::VecDeque;
+
+use super::key_event::{Held, KeyEvent, Written};
+use super::native_window::NativeWindow;
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,34 +30,119 @@ pub(crate) enum Input {
     FocusGained,
 }
 
-/// Keys that change what others mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held {
-    pub(crate) shift: bool,
-    pub(crate) ctrl: bool,
-}
-
 /// Collects what happens in the window.
 pub(crate) struct Inputs {
     subscriber: usize,
     inbox: Inbox,
+    keys: Keys,
 }
 
+/// Input that the window library reports.
 #[derive(Default)]
 struct Inbox {
-    inputs: Vec<Input>,
+    told: Vec<Told>,
+    /// State of dead keys for the next letter.
+    letter: Option<char>,
+}
+
+enum Told {
+    Key(KeyEvent),
+    Other(Input),
+}
+
+/// Keys by their place, from a system that tells it.
+#[derive(Default)]
+struct Keys {
+    /// Told by the system, and not yet by the window library.
+    waiting: VecDeque<KeyEvent>,
+    /// Keys that are down, by their number.
+    down: Vec<(u8, KeyCode)>,
+    /// The keys of this frame.
+    taken: Vec<KeyEvent>,
 }
 
 impl Inputs {
     /// Begins to listen; the window must be open.
     pub(crate) fn new() -> Self {
-        Self { subscriber: register_input_subscriber(), inbox: Inbox::default() }
+        Self { subscriber: register_input_subscriber(), inbox: Inbox::default(), keys: Keys::default() }
     }
 
     /// What happened since the last call.
-    pub(crate) fn take(&mut self) -> Vec<Input> {
+    pub(crate) fn take(&mut self, native: &mut NativeWindow) -> Vec<Input> {
         repeat_all_miniquad_input(&mut self.inbox, self.subscriber);
-        core::mem::take(&mut self.inbox.inputs)
+        let told = core::mem::take(&mut self.inbox.told);
+        native.poll(told.iter().any(|told| matches!(told, Told::Key(_))));
+        match native.keys() {
+            Some(keys) => self.keys.place(told, keys),
+            None => told.into_iter().filter_map(Told::input).collect(),
+        }
+    }
+
+    /// The keys of the last call, for text; `None` where the window library writes it.
+    pub(crate) fn keys(&self, native: &NativeWindow) -> Option<&[KeyEvent]> {
+        native.tells_keys().then_some(&self.keys.taken)
+    }
+}
+
+impl Told {
+    /// Turns a key that the window library names into events.
+    fn input(self) -> Option<Input> {
+        match self {
+            Self::Key(event) if event.is_repeat => None,
+            Self::Key(KeyEvent { place, is_down: true, held, .. }) => Some(Input::Down(place?, held)),
+            Self::Key(KeyEvent { place, .. }) => Some(Input::Up(place?)),
+            Self::Other(input) => Some(input),
+        }
+    }
+}
+
+impl Keys {
+    /// Puts the keys that the system has told in the order in which the window library has told keys and pointer. The
+    /// system tells each key at least as soon; what the library has not told a frame later comes all the same.
+    fn place(&mut self, told: Vec<Told>, keys: impl Iterator<Item = KeyEvent>) -> Vec<Input> {
+        self.taken.clear();
+        let mut old = self.waiting.len();
+        self.waiting.extend(keys);
+        let mut inputs = Vec::new();
+        for told in told {
+            match told {
+                Told::Key(told) => {
+                    old = old.saturating_sub(1);
+                    // A message from another program reaches the window library alone.
+                    let system = self
+                        .waiting
+                        .pop_front()
+                        .map(|key| KeyEvent { place: key.place.or(told.place), ..key });
+                    inputs.extend(self.note(system.unwrap_or(told)));
+                }
+                Told::Other(input) => {
+                    if input == Input::FocusLost {
+                        self.down.clear();
+                    }
+                    inputs.push(input);
+                }
+            }
+        }
+        for key in self.waiting.drain(..old).collect::<Vec<_>>() {
+            inputs.extend(self.note(key));
+        }
+        inputs
+    }
+
+    /// Follows which keys are down: a key goes up as what it went down, whatever the layout is by then.
+    fn note(&mut self, mut event: KeyEvent) -> Option<Input> {
+        let at = self.down.iter().position(|&(code, _)| code == event.code);
+        if let Some(at) = at.filter(|_| event.code != 0) {
+            event.place = Some(self.down[at].1);
+            event.is_repeat = event.is_down;
+            if !event.is_down {
+                self.down.swap_remove(at);
+            }
+        } else if let (true, Some(key)) = (event.is_down && event.code != 0, event.place) {
+            self.down.push((event.code, key));
+        }
+        self.taken.push(event);
+        Told::Key(event).input()
     }
 }
 
@@ -63,37 +152,96 @@ impl EventHandler for Inbox {
     fn draw(&mut self) {}
 
     fn mouse_motion_event(&mut self, x: f32, y: f32) {
-        self.inputs.push(Input::Moved(vec2(x, y)));
+        self.told.push(Told::Other(Input::Moved(vec2(x, y))));
     }
 
     fn mouse_wheel_event(&mut self, _: f32, y: f32) {
-        self.inputs.push(Input::Wheel(y.signum()));
+        self.told.push(Told::Other(Input::Wheel(y.signum())));
     }
 
     fn mouse_button_down_event(&mut self, button: MouseButton, x: f32, y: f32) {
-        self.inputs.push(Input::Pressed(button, vec2(x, y)));
+        self.told.push(Told::Other(Input::Pressed(button, vec2(x, y))));
     }
 
     fn mouse_button_up_event(&mut self, button: MouseButton, x: f32, y: f32) {
-        self.inputs.push(Input::Released(button, vec2(x, y)));
+        self.told.push(Told::Other(Input::Released(button, vec2(x, y))));
+    }
+
+    fn char_event(&mut self, letter: char, _: KeyMods, _: bool) {
+        self.letter = Some(letter).filter(|letter| !letter.is_control());
     }
 
     fn key_down_event(&mut self, key: KeyCode, held: KeyMods, is_repeat: bool) {
-        if !is_repeat {
-            self.inputs.push(Input::Down(key, Held { shift: held.shift, ctrl: held.ctrl }));
-        }
+        let written = self.letter.take().map_or(Written::Nothing, Written::Letter);
+        let held = Held { shift: held.shift, ctrl: held.ctrl };
+        let place = Some(key);
+        self.told.push(Told::Key(KeyEvent { code: 0, place, written, is_down: true, is_repeat, held }));
     }
 
     // So miniquad calls it on every system, on X11 and Wayland for the focus alone.
     fn window_minimized_event(&mut self) {
-        self.inputs.push(Input::FocusLost);
+        self.told.push(Told::Other(Input::FocusLost));
     }
 
     fn window_restored_event(&mut self) {
-        self.inputs.push(Input::FocusGained);
+        self.told.push(Told::Other(Input::FocusGained));
     }
 
     fn key_up_event(&mut self, key: KeyCode, _: KeyMods) {
-        self.inputs.push(Input::Up(key));
+        self.told.push(Told::Key(KeyEvent { place: Some(key), ..KeyEvent::default() }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELD: Held = Held { shift: false, ctrl: false };
+
+    /// A key as the window library tells it on a keyboard that it does not know.
+    fn told(is_down: bool) -> Told {
+        Told::Key(KeyEvent { place: Some(KeyCode::Unknown), is_down, ..KeyEvent::default() })
+    }
+
+    fn key(code: u8, place: KeyCode, is_down: bool) -> KeyEvent {
+        KeyEvent { code, place: Some(place), is_down, ..KeyEvent::default() }
+    }
+
+    #[test]
+    fn keys_by_place_keep_their_order_with_the_pointer() {
+        let mut keys = Keys::default();
+        let click = || Told::Other(Input::Pressed(MouseButton::Left, Vec2::ZERO));
+        let pair = [key(25, KeyCode::W, true), key(25, KeyCode::W, false)];
+        let inputs = keys.place(vec![told(true), click(), told(false)], pair.into_iter());
+        let pressed = Input::Pressed(MouseButton::Left, Vec2::ZERO);
+        assert_eq!(inputs, [Input::Down(KeyCode::W, HELD), pressed, Input::Up(KeyCode::W)]);
+        // The system has told more than the window library: it waits a frame, and no longer.
+        assert_eq!(keys.place(Vec::new(), pair.into_iter()), []);
+        let inputs = keys.place(vec![click(), told(true)], std::iter::empty());
+        assert_eq!(inputs, [pressed, Input::Down(KeyCode::W, HELD), Input::Up(KeyCode::W)]);
+    }
+
+    #[test]
+    fn a_held_key_goes_up_as_what_it_went_down() {
+        let mut keys = Keys::default();
+        let down = keys.place(vec![told(true), told(true)], [key(25, KeyCode::W, true); 2].into_iter());
+        assert_eq!(down, [Input::Down(KeyCode::W, HELD)], "the second is a repetition");
+        let up = keys.place(vec![told(false)], [key(25, KeyCode::Z, false)].into_iter());
+        assert_eq!(up, [Input::Up(KeyCode::W)], "though the keyboard has changed");
+        // A key that goes up while another window has the keyboard is pressed anew afterwards.
+        keys.place(vec![told(true)], [key(25, KeyCode::W, true)].into_iter());
+        keys.place(vec![Told::Other(Input::FocusLost)], std::iter::empty());
+        let again = keys.place(vec![told(true)], [key(25, KeyCode::W, true)].into_iter());
+        assert_eq!(again, [Input::Down(KeyCode::W, HELD)]);
+    }
+
+    #[test]
+    fn a_key_without_a_place_or_a_system_that_tells_it_is_known_by_its_letter() {
+        let mut keys = Keys::default();
+        let by_letter =
+            || Told::Key(KeyEvent { place: Some(KeyCode::D), is_down: true, ..KeyEvent::default() });
+        let nameless = KeyEvent { code: 8, is_down: true, ..KeyEvent::default() };
+        assert_eq!(keys.place(vec![by_letter()], [nameless].into_iter()), [Input::Down(KeyCode::D, HELD)]);
+        assert_eq!(keys.place(vec![by_letter()], std::iter::empty()), [Input::Down(KeyCode::D, HELD)]);
     }
 }

@@ -12,7 +12,8 @@ use mini_rts_arena::sim::{
 
 use super::bindings::{Action, Preset, action_of, preset};
 use super::draw::{Camera, PointerOrder};
-use super::input::{Held, Input};
+use super::input::Input;
+use super::key_event::Held;
 use super::order_mark::OrderMark;
 
 /// Groups that can be made.

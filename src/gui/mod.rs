@@ -10,6 +10,7 @@ mod display;
 mod draw;
 mod input;
 mod input_controller;
+mod key_event;
 mod launch;
 mod native_window;
 mod order_mark;
@@ -29,6 +30,7 @@ mod test_page;
 mod test_view;
 mod theme;
 mod tutorial;
+mod typing;
 mod window;
 #[cfg(target_os = "linux")]
 mod x11;
@@ -51,8 +53,8 @@ use window::{HAS_OPENED, WM_CLASS};
 /// If there can be no window.
 pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     display::probe()?;
-    let desktop = NativeDesktop::find();
-    let conf = window_conf(&desktop);
+    let desktop = NativeDesktop::find()?;
+    let conf = window_conf(&desktop)?;
     app::leave_on_signals();
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -76,10 +78,10 @@ pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     }
 }
 
-fn window_conf(desktop: &NativeDesktop) -> WindowConf {
-    let size = probe_file::window_size().unwrap_or_else(|| desktop.window_size());
+fn window_conf(desktop: &NativeDesktop) -> Result<WindowConf, NoWindow> {
+    let size = probe_file::window_size()?.unwrap_or_else(|| desktop.window_size());
     let [window_width, window_height] = size.map(i32::from);
-    WindowConf {
+    Ok(WindowConf {
         miniquad_conf: Conf {
             window_title: "Mini RTS Arena".into(),
             window_width,
@@ -92,5 +94,5 @@ fn window_conf(desktop: &NativeDesktop) -> WindowConf {
         draw_call_vertex_capacity: draw::VERTEX_CAPACITY,
         draw_call_index_capacity: draw::INDEX_CAPACITY,
         ..WindowConf::default()
-    }
+    })
 }

@@ -1,11 +1,18 @@
-//! Functions that the window library leaves out: the scale of the desktop, whether the window is seen, its least size,
-//! and full screen and back.
+//! Functions that the window library leaves out: the scale of the desktop, the places of keys, whether the window is
+//! seen, its least size, and full screen and back.
 
+use macroquad::miniquad::KeyCode;
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 use std::time::Instant;
 
+#[cfg(target_os = "linux")]
+use super::display::COLOUR_BITS_LEAST;
+use super::display::NoWindow;
+use super::key_event::KeyEvent;
 use super::window::{SIZE_LEAST, SIZE_USUAL};
+#[cfg(target_os = "linux")]
+use super::x11::{X11Desktop, X11Window};
 
 /// Most of a screen that a window larger than usual takes when it opens: bars of the desktop and of the window need
 /// the rest.
@@ -15,13 +22,13 @@ const SHARE_OF_SCREEN: f32 = 0.9;
 /// The system's desktop, before the window is opened.
 pub(crate) struct NativeDesktop {
     #[cfg(target_os = "linux")]
-    x11: Option<super::x11::X11Desktop>,
+    x11: Option<X11Desktop>,
 }
 
 /// The window as the system knows it.
 pub(crate) struct NativeWindow {
     #[cfg(target_os = "linux")]
-    x11: Option<super::x11::X11Window>,
+    x11: Option<X11Window>,
     /// Input state at the last look.
     #[cfg(target_os = "linux")]
     hands: Option<super::x11::Hands>,
@@ -29,11 +36,21 @@ pub(crate) struct NativeWindow {
 
 impl NativeDesktop {
     /// The desktop on which the window will be.
-    pub(crate) fn find() -> Self {
-        Self {
-            #[cfg(target_os = "linux")]
-            x11: super::x11::X11Desktop::connect(),
+    ///
+    /// # Errors
+    /// If it shows too few colours.
+    pub(crate) fn find() -> Result<Self, NoWindow> {
+        #[cfg(target_os = "linux")]
+        let x11 = X11Desktop::connect();
+        #[cfg(target_os = "linux")]
+        if let Some(bits) = x11.as_ref().map(X11Desktop::colour_bits).filter(|&bits| bits < COLOUR_BITS_LEAST)
+        {
+            return Err(NoWindow::FewColours(bits));
         }
+        Ok(Self {
+            #[cfg(target_os = "linux")]
+            x11,
+        })
     }
 
     /// Width and height with which the window opens: as much larger than usual as everything on this desktop, as far
@@ -50,7 +67,7 @@ impl NativeDesktop {
     pub(crate) fn window(self) -> NativeWindow {
         NativeWindow {
             #[cfg(target_os = "linux")]
-            x11: self.x11.and_then(super::x11::X11Window::find),
+            x11: self.x11.and_then(X11Window::find),
             #[cfg(target_os = "linux")]
             hands: None,
         }
@@ -67,12 +84,39 @@ fn size_on(screen: [u16; 2], scale: f32) -> [u16; 2] {
 }
 
 impl NativeWindow {
-    /// Takes in what the system has told since the last frame.
-    pub(crate) fn poll(&mut self) {
+    /// Takes in what the system has told since the last frame; if `is_whole`, all that it has told anybody.
+    pub(crate) fn poll(&mut self, is_whole: bool) {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &mut self.x11 {
-            x11.poll();
+            x11.poll(is_whole);
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = is_whole;
+    }
+
+    /// Takes the events of keys since the last call; `None` where only the window library reports them.
+    pub(crate) fn keys(&mut self) -> Option<impl Iterator<Item = KeyEvent>> {
+        #[cfg(target_os = "linux")]
+        return self.x11.as_mut()?.keys();
+        #[cfg(not(target_os = "linux"))]
+        None::<std::iter::Empty<KeyEvent>>
+    }
+
+    /// Whether the system reports the places of keys and their text.
+    pub(crate) const fn tells_keys(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(x11) = &self.x11 {
+            return x11.tells_keys();
+        }
+        false
+    }
+
+    /// Takes the labels of the keys, if the system reports them and they have changed.
+    pub(crate) fn take_labels(&mut self) -> Option<Vec<(KeyCode, String)>> {
+        #[cfg(target_os = "linux")]
+        return self.x11.as_mut()?.take_labels();
+        #[cfg(not(target_os = "linux"))]
+        None
     }
 
     /// Scale that the desktop asks for; 1 where the system scales by itself.

@@ -8,7 +8,9 @@ use macroquad::texture::{Image, get_screen_data};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+use super::bindings;
 use super::context::AppContext;
+use super::display::{NoWindow, SIDE_LEAST, SIDE_MAX};
 use super::draw::layout::{Item, Recorder};
 use super::screens::Screen;
 use super::window::window;
@@ -28,10 +30,21 @@ pub(crate) struct ProbeFile {
 }
 
 /// The size of the window, if one is given.
-pub(crate) fn window_size() -> Option<[u16; 2]> {
-    let text = std::env::var("ARENA_WINDOW").ok()?;
+///
+/// # Errors
+/// If that is no size that a window can have.
+pub(crate) fn window_size() -> Result<Option<[u16; 2]>, NoWindow> {
+    let Some(text) = std::env::var_os("ARENA_WINDOW").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let text = text.to_string_lossy().into_owned();
+    size_of(&text).map(Some).ok_or(NoWindow::Size(text))
+}
+
+fn size_of(text: &str) -> Option<[u16; 2]> {
+    let side = |text: &str| text.parse().ok().filter(|side| (SIDE_LEAST..=SIDE_MAX).contains(side));
     let (width, height) = text.split_once('x')?;
-    Some([width.parse().ok()?, height.parse().ok()?])
+    Some([side(width)?, side(height)?])
 }
 
 /// The most frames per second, if that is given.
@@ -75,6 +88,7 @@ impl ProbeFile {
             "drawn": self.drawn,
             "black_texts": self.black_texts,
             "settings": context.settings,
+            "keys": bindings::labels(),
             "takes_keys": screen.takes_keys(),
             "fps": fps,
             "draw_calls": context.painter.draw_calls,
@@ -119,4 +133,19 @@ fn item(item: &Item) -> Value {
         "rect": [rect.x, rect.y, rect.w, rect.h],
         "text_px": item.text_px,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_of;
+
+    #[test]
+    fn a_size_that_no_window_can_have_is_none() {
+        assert_eq!(size_of("1280x720"), Some([1280, 720]));
+        for text in
+            ["0x0", "1280x0", "-5x720", "1280", "x", "70000x720", "16384x720", "1280x720x24", "1e3x720"]
+        {
+            assert_eq!(size_of(text), None, "{text}");
+        }
+    }
 }

@@ -37,11 +37,11 @@ impl Step {
 }
 
 /// A piece of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Text(&'static str),
     /// A key or button of the mouse, drawn as a cap.
-    Key(&'static str),
+    Key(String),
 }
 
 /// What to do now.
@@ -174,12 +174,18 @@ fn words_of(step: Step) -> Vec<Word> {
             Text("Press"),
             key(Action::SelectAll),
             Text("or drag a box, then"),
-            Key("Right click"),
+            Key("Right click".into()),
             Text("the circle"),
         ],
         Step::Banner => vec![Text("Walk to your minions and press"), key(Action::Banner)],
         Step::Core => {
-            vec![Text("Press"), key(Action::SelectAll), Text("then"), Key("Right click"), Text("the core")]
+            vec![
+                Text("Press"),
+                key(Action::SelectAll),
+                Text("then"),
+                Key("Right click".into()),
+                Text("the core"),
+            ]
         }
     }
 }

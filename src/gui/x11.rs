@@ -1,5 +1,10 @@
 //! A second connection to the X server, for what the window library does not ask or tell it.
 
+mod keyboard;
+mod places;
+mod symbols;
+
+use macroquad::miniquad::KeyCode;
 use x11rb::connection::Connection as _;
 use x11rb::errors::ReplyError;
 use x11rb::properties::{WmClass, WmSizeHints};
@@ -7,11 +12,14 @@ use x11rb::protocol::Event;
 use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xproto::{
     AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConfigureWindowAux, ConnectionExt as _,
-    EventMask, Visibility, Window,
+    EventMask, KEY_PRESS_EVENT, Visibility, Window,
 };
 use x11rb::resource_manager::new_from_resource_manager;
 use x11rb::rust_connection::RustConnection;
 
+use keyboard::Keyboard;
+
+use super::key_event::KeyEvent;
 use super::window::{SIZE_LEAST, WM_CLASS};
 
 /// Most windows that are looked at.
@@ -46,6 +54,8 @@ pub(crate) struct X11Desktop {
     root: Window,
     /// Width and height, pixels.
     screen: [u16; 2],
+    /// Bits of colour of its screen.
+    colour_bits: u8,
     scale: f32,
 }
 
@@ -57,6 +67,10 @@ pub(crate) struct X11Window {
     is_covered: bool,
     /// Where the window was before it filled the screen, if no window manager remembers it.
     place: Option<Place>,
+    /// `None` on a server that does not describe it.
+    keyboard: Option<Keyboard>,
+    /// Keys that were told and not taken yet.
+    keys: Vec<KeyEvent>,
 }
 
 impl X11Desktop {
@@ -67,16 +81,22 @@ impl X11Desktop {
         // The settings of a desktop are on its first screen, wherever the window is.
         let first = roots.first()?.root;
         let screen = roots.get(screen)?;
+        let colour_bits = screen.root_depth;
         let (root, screen) = (screen.root, [screen.width_in_pixels, screen.height_in_pixels]);
         let news = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
         server.change_window_attributes(first, &news).ok()?.check().ok()?;
         let scale = scale_of(&server);
-        Some(Self { server, root, screen, scale })
+        Some(Self { server, root, screen, colour_bits, scale })
     }
 
     /// Width and height of the screen, pixels.
     pub(crate) const fn screen(&self) -> [u16; 2] {
         self.screen
+    }
+
+    /// Bits of colour of the screen.
+    pub(crate) const fn colour_bits(&self) -> u8 {
+        self.colour_bits
     }
 
     /// Scale that the desktop asks for.
@@ -102,7 +122,9 @@ impl X11Window {
     /// The window of this process on a desktop; `None` if it cannot be found.
     pub(crate) fn find(desktop: X11Desktop) -> Option<Self> {
         let window = own_window(&desktop.server, desktop.root)?;
-        let found = Self { desktop, window, is_mapped: true, is_covered: false, place: None };
+        let keyboard = Keyboard::read(&desktop.server).ok();
+        let (place, keys) = (None, Vec::new());
+        let found = Self { desktop, window, is_mapped: true, is_covered: false, place, keyboard, keys };
         found.prepare().ok()?;
         Some(found)
     }
@@ -115,7 +137,8 @@ impl X11Window {
     /// Names the least size, and asks for news of the window.
     fn prepare(&self) -> Result<(), ReplyError> {
         let server = &self.desktop.server;
-        let news = EventMask::STRUCTURE_NOTIFY | EventMask::VISIBILITY_CHANGE;
+        let keys = EventMask::KEY_PRESS | EventMask::KEY_RELEASE;
+        let news = EventMask::STRUCTURE_NOTIFY | EventMask::VISIBILITY_CHANGE | keys;
         let news = ChangeWindowAttributesAux::new().event_mask(news);
         server.change_window_attributes(self.window, &news)?.check()?;
         let mut hints = WmSizeHints::get_normal_hints(server, self.window)?.reply()?.unwrap_or_default();
@@ -129,19 +152,55 @@ impl X11Window {
         self.is_mapped && !self.is_covered
     }
 
-    /// Takes in what the server has told since the last call.
-    pub(crate) fn poll(&mut self) {
-        while let Ok(Some(event)) = self.desktop.server.poll_for_event() {
-            match event {
-                Event::PropertyNotify(event) if event.atom == u32::from(AtomEnum::RESOURCE_MANAGER) => {
-                    self.desktop.scale = scale_of(&self.desktop.server);
-                }
-                Event::MapNotify(event) if event.window == self.window => self.is_mapped = true,
-                Event::UnmapNotify(event) if event.window == self.window => self.is_mapped = false,
-                Event::VisibilityNotify(event) => self.is_covered = event.state == Visibility::FULLY_OBSCURED,
-                _ => {}
-            }
+    /// Takes in what the server has told since the last call; if `is_whole`, all that it has told anybody.
+    pub(crate) fn poll(&mut self, is_whole: bool) {
+        if is_whole {
+            // It answers after what it told before.
+            let _ = self.desktop.server.get_input_focus().map(|asked| asked.reply());
         }
+        while let Ok(Some(event)) = self.desktop.server.poll_for_event() {
+            self.note(&event);
+        }
+        if let Some(keyboard) = &mut self.keyboard {
+            keyboard.refresh(&self.desktop.server);
+        }
+    }
+
+    fn note(&mut self, event: &Event) {
+        match (event, &mut self.keyboard) {
+            (Event::PropertyNotify(event), _) if event.atom == u32::from(AtomEnum::RESOURCE_MANAGER) => {
+                self.desktop.scale = scale_of(&self.desktop.server);
+            }
+            (Event::MapNotify(event), _) if event.window == self.window => self.is_mapped = true,
+            (Event::UnmapNotify(event), _) if event.window == self.window => self.is_mapped = false,
+            (Event::VisibilityNotify(event), _) => {
+                self.is_covered = event.state == Visibility::FULLY_OBSCURED
+            }
+            (Event::KeyPress(event) | Event::KeyRelease(event), Some(keyboard)) => {
+                keyboard.refresh(&self.desktop.server);
+                // The highest bit marks what another program has sent.
+                let is_down = event.response_type & 0x7f == KEY_PRESS_EVENT;
+                self.keys.push(keyboard.event(event, is_down));
+            }
+            (Event::XkbNewKeyboardNotify(_) | Event::XkbMapNotify(_), Some(keyboard)) => keyboard.outdate(),
+            (Event::XkbStateNotify(event), Some(keyboard)) => keyboard.set_group(event.group.into()),
+            _ => {}
+        }
+    }
+
+    /// Takes the events of keys since the last call; `None` on a server that does not describe its keyboard.
+    pub(crate) fn keys(&mut self) -> Option<impl Iterator<Item = KeyEvent>> {
+        self.tells_keys().then(|| self.keys.drain(..))
+    }
+
+    /// Whether the server reports the places of keys and their text.
+    pub(crate) const fn tells_keys(&self) -> bool {
+        self.keyboard.is_some()
+    }
+
+    /// Takes the labels of the keys, if they have changed.
+    pub(crate) fn take_labels(&mut self) -> Option<Vec<(KeyCode, String)>> {
+        self.keyboard.as_mut()?.take_labels()
     }
 
     /// Input state at this moment, to be compared with an earlier one. Keys count only while this window has the focus.

@@ -21,9 +21,15 @@ pub(crate) struct Display {
 
 impl Display {
     pub(crate) fn start() -> Self {
+        Self::start_with_colours(24)
+    }
+
+    /// A server whose screen has pixels of this number of bits.
+    pub(crate) fn start_with_colours(bits: u8) -> Self {
+        let screen = format!("2560x1440x{bits}");
         let mut server = Command::new("Xvfb")
             // Not anew when its last client leaves: that would cut off who is just connecting.
-            .args(["-displayfd", "1", "-screen", "0", "2560x1440x24", "-nolisten", "tcp", "-noreset"])
+            .args(["-displayfd", "1", "-screen", "0", &screen, "-nolisten", "tcp", "-noreset"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -46,6 +52,11 @@ impl Display {
     /// Writes the resources of the desktop in place of those that it has, as its settings do.
     pub(crate) fn set_resources(&self, resources: &str) {
         self.run("xrdb", &["-load", "-nocpp"], resources);
+    }
+
+    /// Gives the keyboard another layout, or several of which the first is in force.
+    pub(crate) fn set_layout(&self, layout: &str) {
+        self.run("setxkbmap", &["-layout", layout, "-option", ""], "");
     }
 
     /// Runs a program on this display, with something to read; what it wrote.
@@ -327,6 +338,24 @@ pub(crate) fn connect(display: &str) -> std::io::Result<UnixStream> {
     let mut rest = vec![0; usize::from(u16::from_le_bytes([head[6], head[7]])) * 4];
     server.read_exact(&mut rest)?;
     Ok(server)
+}
+
+/// Puts another of the keyboard's layouts in force, as a key for it does.
+pub(crate) fn lock_group(display: &str, group: u8) -> std::io::Result<()> {
+    let mut server = connect(display)?;
+    let mut request = vec![98, 0, 5, 0, 9, 0, 0, 0];
+    request.extend(b"XKEYBOARD\0\0\0");
+    server.write_all(&request)?;
+    let mut reply = [0; 32];
+    server.read_exact(&mut reply)?;
+    let extension = reply[9];
+    // The version that is spoken, 1.0.
+    server.write_all(&[extension, 0, 2, 0, 1, 0, 0, 0])?;
+    server.read_exact(&mut reply)?;
+    server.write_all(&[extension, 5, 4, 0, 0, 1, 0, 0, 1, group, 0, 0, 0, 0, 0, 0])?;
+    // An answer to a later request says that this one was carried out.
+    server.write_all(&[16, 1, 3, 0, 4, 0, 0, 0, b'A', b'T', b'O', b'M'])?;
+    server.read_exact(&mut reply)
 }
 
 /// Asks a window to close, as a window manager does: with a WM_DELETE_WINDOW message.

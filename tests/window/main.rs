@@ -12,6 +12,7 @@ mod driver;
 mod ear;
 mod hands;
 mod keyboard;
+mod layouts;
 mod lobby;
 mod replays;
 mod screens;
@@ -522,6 +523,28 @@ fn without_a_display_one_line_says_so() {
             assert!(said.starts_with("error: no window: "), "{said}");
         }
     }
+}
+
+#[test]
+fn a_window_that_cannot_be_opened_says_why_in_a_sentence() {
+    let run = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+        let done = command.args(["play"]).env_remove("DISPLAY").envs(variables.iter().copied()).output();
+        let done = done.expect("it runs");
+        assert_eq!(done.status.code(), Some(2), "{variables:?}: {done:?}");
+        String::from_utf8(done.stderr).expect("text")
+    };
+    let said = run(&[("WAYLAND_DISPLAY", "wayland-0")]);
+    assert!(said.contains("XWayland"), "{said}");
+    let Some(_turn) = turn() else { return };
+    let display = driver::Display::start_with_colours(24);
+    for size in ["0x0", "70000x720", "large"] {
+        let said = run(&[("DISPLAY", display.name()), ("ARENA_WINDOW", size)]);
+        assert!(said.contains(size) && said.contains("such as 1280x720"), "{said}");
+    }
+    let display = driver::Display::start_with_colours(8);
+    let said = run(&[("DISPLAY", display.name())]);
+    assert!(said.contains("8 bits of colour") && !said.contains("unwrap"), "{said}");
 }
 
 /// Two heroes who stand still for a tenth of a second.

@@ -49,7 +49,7 @@ pub(crate) fn turn_alone() -> Option<Turn> {
 fn can_run() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_here = |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).exists());
-    let missing = ["Xvfb", "xdotool", "import", "xrdb"].into_iter().find(|tool| !is_here(tool));
+    let missing = ["Xvfb", "xdotool", "import", "xrdb", "setxkbmap"].into_iter().find(|tool| !is_here(tool));
     if let Some(tool) = missing {
         println!("skipped: {tool} is not here");
     }

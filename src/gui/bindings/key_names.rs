@@ -1,4 +1,4 @@
-//! What keys are called: on the card, on buttons and in the settings file.
+//! Names of keys: in the settings file, and on the card and on buttons of a US keyboard. A name means a place.
 
 use macroquad::miniquad::KeyCode;
 
@@ -52,6 +52,8 @@ const NAMES: &[(KeyCode, &str)] = &[
     (KeyCode::Backslash, "\\"),
     (KeyCode::RightBracket, "]"),
     (KeyCode::GraveAccent, "`"),
+    // Between Shift and Z, where a keyboard has it.
+    (KeyCode::World1, "<"),
     (KeyCode::Escape, "Esc"),
     (KeyCode::Enter, "Enter"),
     (KeyCode::KpEnter, "Enter"),

@@ -215,6 +215,11 @@ impl ArenaPainter {
         }
     }
 
+    /// Whether there is type for all of a text.
+    pub(crate) fn can_write(&self, text: &str) -> bool {
+        self.text.has_letters(text)
+    }
+
     /// Takes in what changed from one state to the next, and what happened in the ticks between them.
     pub(crate) fn observe(
         &mut self,

@@ -43,7 +43,7 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let (seat, team) = (me.index(), state.team_of(me));
     let keys = [Action::Dash, Action::Banner].map(key_name);
     let key = keys
-        .map(|key| hud.text.width(key, Size::Small))
+        .map(|key| hud.text.width(&key, Size::Small))
         .into_iter()
         .fold(hud.text.width("00 s", Size::Small), f32::max);
     let (pad, icon, dial) = (10.0 * unit, strip.h * 0.3, strip.h * 0.36);
@@ -69,9 +69,9 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let rules = &view.scene.setup.rules;
     let start = rect.right() + pad * 1.5 + dial;
     let dash = (state.players.dash_ready_at[seat], rules.dash_cooldown_ms);
-    draw_dial(hud, view, me, ("dash", key_name(Action::Dash)), vec2(start, row), dial, dash);
+    draw_dial(hud, view, me, ("dash", &key_name(Action::Dash)), vec2(start, row), dial, dash);
     let banner = (state.players.banner_ready_at[seat], rules.banner_cooldown_ms);
-    draw_dial(hud, view, me, ("banner", key_name(Action::Banner)), vec2(start + cell, row), dial, banner);
+    draw_dial(hud, view, me, ("banner", &key_name(Action::Banner)), vec2(start + cell, row), dial, banner);
     plate.right()
 }
 

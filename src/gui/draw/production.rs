@@ -194,7 +194,7 @@ impl Card<'_> {
         hud.canvas.rect(cap, alpha(INK, 0.75));
         hud.canvas.frame(cap, unit.max(1.0), mix(WALL, NEUTRAL, 0.4));
         let name = format!("{parent}: key");
-        let label = Label { name: &name, parent, text: key, size: Size::Small, colour: GOLD };
+        let label = Label { name: &name, parent, text: &key, size: Size::Small, colour: GOLD };
         hud.write(&label, cap.center(), Align::Middle);
     }
 

@@ -112,6 +112,11 @@ impl Type {
         })
     }
 
+    /// Whether the font has all letters of a text.
+    pub(super) fn has_letters(&self, text: &str) -> bool {
+        self.fonts.has_glyphs(&FontId::proportional(TEXT_LEAST_PX), text)
+    }
+
     /// The size in pixels, never too small to read.
     pub(super) fn px(&self, size: Size) -> f32 {
         (size as u16 as f32 * self.scale).round().max(TEXT_LEAST_PX)

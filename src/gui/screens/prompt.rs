@@ -127,7 +127,7 @@ impl Prompt {
         (rect, answer): (Rect, &Answer<T>),
         key: Option<KeyCode>,
     ) -> bool {
-        let text = match key.and_then(key_label) {
+        let text = match key.map(key_label) {
             Some(label) => format!("{} (hold {label})", answer.text),
             None => answer.text.to_owned(),
         };
@@ -144,7 +144,7 @@ impl Prompt {
 mod tests {
     use super::*;
     use crate::gui::bindings::{Action, KeyChoices, Preset, action_of, put_in_force};
-    use crate::gui::input::Held;
+    use crate::gui::key_event::Held;
     use crate::gui::test_page::{PageTest, click, press};
     use egui_macroquad::egui::Key;
 

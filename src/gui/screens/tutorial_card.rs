@@ -44,7 +44,7 @@ fn words(page: &mut Page<'_>, mut at: Pos2, words: &[Word]) {
     for (place, word) in words.iter().enumerate() {
         let name = format!("task word {place}");
         at.x = GAP
-            + match *word {
+            + match word {
                 Word::Text(text) => {
                     let style = (theme::BODY, theme::TEXT);
                     page.text(&name, at, Align2::LEFT_CENTER, style, text, most).right()
