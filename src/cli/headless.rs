@@ -213,6 +213,7 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Silent(player) => format!("{} is silent", who(*player)),
         MatchEvent::Heard(player) => format!("{} is back", who(*player)),
         MatchEvent::Waiting(player) => format!("{} is lost; the match waits", who(*player)),
+        MatchEvent::HoldsUp(player) => format!("player {player} holds up the match"),
         MatchEvent::Said(player, text) => format!("player {player} says: {text}"),
         MatchEvent::RematchWanted(player) => format!("player {player} wants a rematch"),
         MatchEvent::Paused(player) => format!("player {player} pauses the match"),

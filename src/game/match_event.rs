@@ -43,6 +43,8 @@ pub enum MatchEvent {
     Said(PlayerId, ChatText),
     /// A player, possibly this one, wants a rematch of the match that has ended.
     RematchWanted(PlayerId),
+    /// This player has spent its budget of stalls: the match continues without it unless the user waits.
+    HoldsUp(PlayerId),
     /// The match is paused, at this player's request.
     Paused(PlayerId),
     /// The pause is over.
@@ -68,6 +70,7 @@ impl MatchEvent {
             Event::Silent { player } => Self::Silent(player),
             Event::Heard { player } => Self::Heard(player),
             Event::Waiting { player } => Self::Waiting(player),
+            Event::HoldsUp { player, .. } => Self::HoldsUp(player),
             Event::Said { player, text } => Self::Said(player, text),
             Event::RematchWanted { player } => Self::RematchWanted(player),
             Event::Paused { player } => Self::Paused(player),

@@ -251,6 +251,12 @@ impl Match {
         self.session.claim();
     }
 
+    /// Waits on for the player who has spent its budget of stalls, or lets the match go on without it. Has no effect while
+    /// nobody has.
+    pub fn decide_on_stall(&mut self, waits: bool) {
+        self.session.decide_on_stall(waits);
+    }
+
     /// Sends a chat line to all others. False if this player has reached the rate limit.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> bool {
         self.session.submit_chat(now, text).is_ok()

@@ -193,6 +193,15 @@ impl Session {
         seated!(self, session => session.claim(), else ());
     }
 
+    /// Decides on [`Self::held_up`]: whether the match waits on for that player, or continues without it.
+    pub(super) fn decide_on_stall(&mut self, waits: bool) {
+        match self {
+            Self::Lockstep(session) if waits => session.wait_longer(),
+            Self::Lockstep(session) => session.go_on_without(),
+            _ => {}
+        }
+    }
+
     /// Sends a chat line to all others.
     pub(super) fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         seated!(self, session => session.submit_chat(now, text), else Ok(()))
@@ -315,6 +324,13 @@ impl Session {
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         seated!(self, session => session.lost(), else None)
+    }
+
+    /// Of three or more: the player who has spent its budget of stalls, and when the match continues without it unless the
+    /// user waits on.
+    #[must_use]
+    pub fn held_up(&self) -> Option<(PlayerId, Time)> {
+        if let Self::Lockstep(session) = self { session.held_up() } else { None }
     }
 
     /// The pause in progress, if any.

@@ -49,6 +49,8 @@ pub struct View {
     /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
     /// a server.
     pub lost: Option<(PlayerId, Time)>,
+    /// Of three or more: the player who has spent its budget of stalls, and when the match continues without it.
+    pub held_up: Option<(PlayerId, Time)>,
 }
 
 impl View {
@@ -72,6 +74,7 @@ impl View {
             waits_for: None,
             pause: None,
             lost: None,
+            held_up: None,
         }
     }
 
@@ -204,6 +207,7 @@ impl ViewWriter {
             view.waits_for = session.waits_for();
             view.pause = session.pause();
             view.lost = session.lost();
+            view.held_up = session.held_up();
             self.shown.put(view.clone(), game.backlog());
         }
     }

@@ -248,13 +248,6 @@ impl ByzantinePlan {
         spells.chain(crash).any(|from| from < Time(0).plus(SETUP))
     }
 
-    /// Whether it may claim, by forged lists of hashes, to have run other inputs than the others. Without signatures
-    /// nobody can tell it from one whose inputs a liar replaced, and the match may end for all.
-    pub(super) fn claims_other_inputs(&self) -> bool {
-        use Behaviour::{ForgedHashes, RandomMessages};
-        self.spells.iter().any(|spell| matches!(spell.behaviour, ForgedHashes | RandomMessages))
-    }
-
     /// The difference that its world has from some tick on.
     pub(super) fn deviation(&self, rate: TickRate) -> Option<Inject> {
         let spell = self.spells.iter().find(|spell| spell.behaviour == Behaviour::Deviation)?;

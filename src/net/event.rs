@@ -117,6 +117,14 @@ pub enum Event {
         /// The player it waits for.
         player: PlayerId,
     },
+    /// A player has spent its budget of stalls while others are left: the match continues without it unless the user waits
+    /// ([`LockstepSession::wait_longer`](super::LockstepSession::wait_longer)).
+    HoldsUp {
+        /// The player.
+        player: PlayerId,
+        /// The instant at which the match continues without it.
+        until: Time,
+    },
     /// A player, possibly this one, has sent a chat line.
     Said {
         /// The player.

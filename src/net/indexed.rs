@@ -67,6 +67,11 @@ impl<T> BySeat<T> {
     pub(super) fn from_fn(mut make: impl FnMut() -> T) -> Self {
         Self(core::array::from_fn(|_| make()))
     }
+
+    /// The values of all seats.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut()
+    }
 }
 
 impl<T> Index<PlayerId> for BySeat<T> {

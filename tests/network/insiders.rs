@@ -9,7 +9,7 @@ use crate::peers::{
     run, settings, with_body, with_false_chain, with_header,
 };
 use mini_rts_arena::net::message::{
-    Bye, Delivery, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
+    Bye, Delivery, DesyncHashes, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
 };
 use mini_rts_arena::net::{
     AdmissionRules, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
@@ -59,7 +59,7 @@ fn withholds(is_withheld: impl Fn(Time, SocketAddr, PacketId) -> bool + 'static)
     })
 }
 
-/// The honest peers ran all ticks alike, and no tick of theirs was later than 10 s.
+/// The honest peers ran all ticks alike, and no tick of theirs was later than a silence and a whole stall budget.
 pub(crate) fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
     let honest: Vec<&Peer> =
         (0..peers.len()).filter(|&i| i != liar && !peers[i].dead).map(|i| &peers[i]).collect();
@@ -68,7 +68,7 @@ pub(crate) fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &s
         assert_eq!(seen, (&[End::Finished][..], ticks), "{what}: {}", peer.address);
         assert_eq!(peer.inputs, honest[0].inputs, "{what}: {}", peer.address);
         let longest = peer.stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
-        assert!(longest < Duration::from_secs(10), "{what}: {} stalled for {longest:?}", peer.address);
+        assert!(longest < Duration::from_secs(15), "{what}: {} stalled for {longest:?}", peer.address);
         let gone = peer.departed.iter().map(|departed| departed.0.index());
         assert!({ gone }.all(|seat| seat == liar || peers[seat].dead), "{what}: {:?}", peer.departed);
     }
@@ -111,13 +111,13 @@ fn one_word_of_a_liar_takes_nobody_elses_seat() {
 }
 
 #[test]
-fn who_answers_pings_and_withholds_inputs_is_lost_after_five_seconds() {
+fn who_answers_pings_and_withholds_inputs_is_lost_after_ten_seconds() {
     let is_input = |now, _, id| now > PLAYING && id == PacketId::PlayerInput;
     let mut peers = pair(400, InputDelay::Auto, LINK);
     peers[1].wire = withholds(is_input);
     let ended = run(&mut peers, MINUTE, |_, peers| peers[1].dead |= !peers[0].ends.is_empty());
     assert_eq!(peers[0].ends, [End::PeerLost(PlayerId(1))]);
-    assert!(ended.since(PLAYING) < Duration::from_secs(6), "{ended:?}");
+    assert!((10..12).contains(&ended.since(PLAYING).as_secs()), "{ended:?}");
     let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
     peers[1].wire = withholds(is_input);
     run(&mut peers, MINUTE, |_, _| {});
@@ -149,7 +149,7 @@ fn a_peer_that_lacks_what_the_others_have_run_is_not_blamed() {
     }
 }
 
-/// Others have run what it withholds, so it has 3 s; it says Resume just before they are over.
+/// It says Resume just before a third of its budget is spent.
 #[test]
 fn a_countdown_gives_who_holds_the_match_up_no_more_time() {
     let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
@@ -173,7 +173,7 @@ fn a_countdown_gives_who_holds_the_match_up_no_more_time() {
     honest_play_on(&peers, 1, 400, "Resume");
     let after = departed_at.expect("somebody departs").since(late);
     assert!(after > RESUME_COUNTDOWN, "nobody counted down: {after:?}");
-    assert!(after < RESUME_COUNTDOWN + Duration::from_secs(1), "{after:?}");
+    assert!(after < RESUME_COUNTDOWN + Duration::from_millis(7_800), "{after:?}");
     let stall = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
     assert!(stall > Duration::from_secs(3), "the stall before and after the countdown: {stall:?}");
 }
@@ -194,7 +194,7 @@ fn a_farewell_to_one_peer_alone_parts_nobody() {
 
 /// False chains to these peers; each claim is taken back as late as can be, before those who search give up.
 fn claims_and_takes_back(victims: Vec<SocketAddr>) -> Wire {
-    let almost = Duration::from_millis(2_600);
+    let almost = Duration::from_millis(900);
     let mut since = None;
     Box::new(move |now, to, bytes| {
         let id = PacketId::of(bytes[0]).expect("a packet");
@@ -221,7 +221,32 @@ fn claims_that_are_taken_back_stop_the_match_only_so_often() {
         run(&mut peers, MINUTE, |_, _| {});
         honest_play_on(&peers, 1, 400, "false chains");
         let longest = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
-        assert!(longest > Duration::from_secs(2), "{victims:?}: the host searched: {longest:?}");
+        assert!(longest > Duration::from_millis(500), "{victims:?}: the host searched: {longest:?}");
+    }
+}
+
+/// Hashes and inputs that nobody has, of ticks that all have run, some, or none; and then silence, or not.
+#[test]
+fn a_forged_list_ends_the_match_of_its_author_alone() {
+    for (seats, back, is_silent) in
+        [(3, 20, true), (4, 20, true), (3, 63, false), (3, 90, false), (3, 0, true)]
+    {
+        let mut peers = mesh(seats, 400, InputDelay::Auto, LINK);
+        let mut is_said = false;
+        run(&mut peers, MINUTE, |now, peers| {
+            if now >= PLAYING && !is_said {
+                is_said = true;
+                let first = peers[1].inputs.len() as u32 - back;
+                let hashes = (1..=3).collect();
+                let inputs = (1..=3).map(|n| [n; 4]).collect();
+                let list = encode(&DesyncHashes { first, hashes, asks: true, inputs });
+                for to in (0..seats).filter(|&to| to != 1).map(address) {
+                    peers[1].session.forge(to, PacketId::DesyncHashes, &list);
+                }
+                peers[1].wire = withholds(move |_, _, id| is_silent && id != PacketId::Acknowledge);
+            }
+        });
+        honest_play_on(&peers, 1, 400, &format!("a list of {back} ticks ago among {seats}"));
     }
 }
 

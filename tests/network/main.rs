@@ -20,6 +20,7 @@ mod protocol;
 mod reaction;
 mod served;
 mod session;
+mod stalls;
 mod talk;
 mod virtual_matches;
 mod watch;

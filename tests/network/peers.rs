@@ -217,7 +217,7 @@ impl Session {
         }
     }
 
-    fn seated(&self) -> Option<&LockstepSession> {
+    pub(crate) fn seated(&self) -> Option<&LockstepSession> {
         if let Self::Seated(session) = self { Some(session) } else { None }
     }
 }

@@ -37,6 +37,11 @@ pub enum Control {
     Chat(ChatText),
     /// Claim the win over a lost player.
     Claim,
+    /// Wait on for the player who has spent its budget of stalls, or go on without it.
+    DecideOnStall {
+        /// Whether the match waits.
+        waits: bool,
+    },
     /// Play again, once the match is over.
     Rematch,
     /// Leave.
@@ -161,6 +166,7 @@ impl Threaded for Match {
                 self.submit_chat(now, text);
             }
             Control::Claim => self.claim(),
+            Control::DecideOnStall { waits } => self.decide_on_stall(waits),
             Control::Rematch => self.want_rematch(now),
             Control::Leave => self.leave(),
         }

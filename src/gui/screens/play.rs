@@ -94,7 +94,7 @@ enum Overlay {
     Settings,
     /// A line is being typed.
     Talk,
-    /// The last of the others is lost.
+    /// The last of the others is lost, or somebody holds up the match.
     Lost,
     /// The tutorial is won.
     Learned,

@@ -26,17 +26,17 @@ pub(super) fn is_new(since: f64, now: f64) -> bool {
 }
 
 /// One of the answers to a question. The first answer of a card changes nothing: Esc gives it, too.
-pub(super) struct Answer<T> {
+pub(super) struct Answer<'a, T> {
     pub(super) name: &'static str,
-    pub(super) text: &'static str,
+    pub(super) text: &'a str,
     pub(super) meaning: T,
     /// Why it cannot be given.
     pub(super) bar: Option<&'static str>,
 }
 
-impl<T> Answer<T> {
+impl<'a, T> Answer<'a, T> {
     /// An answer that can be given.
-    pub(super) const fn new(name: &'static str, text: &'static str, meaning: T) -> Self {
+    pub(super) const fn new(name: &'static str, text: &'a str, meaning: T) -> Self {
         Self { name, text, meaning, bar: None }
     }
 }
@@ -82,7 +82,7 @@ impl Prompt {
         page: &mut Page<'_>,
         now: f64,
         (title, text): (&str, &str),
-        answers: &[Answer<T>],
+        answers: &[Answer<'_, T>],
     ) -> Option<T> {
         let inner = WIDTH - 2.0 * MARGIN;
         let style = (theme::SMALL, theme::QUIET);
@@ -124,7 +124,7 @@ impl Prompt {
         &self,
         page: &mut Page<'_>,
         now: f64,
-        (rect, answer): (Rect, &Answer<T>),
+        (rect, answer): (Rect, &Answer<'_, T>),
         key: Option<KeyCode>,
     ) -> bool {
         let text = match key.map(key_label) {

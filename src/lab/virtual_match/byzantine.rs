@@ -147,11 +147,6 @@ impl VirtualMatch {
         if is_minority && !honest.iter().any(|&peer| is_through(peer)) {
             return 0;
         }
-        let is_desync =
-            |&peer: &usize| ends[peer].played().is_some_and(|end| end.outcome == MatchOutcome::Desync);
-        if plan.claims_other_inputs() && honest.iter().all(is_desync) {
-            return honest.len() as u32;
-        }
         let mut lost = 0;
         for &peer in honest {
             let is_through = is_through(peer);

@@ -84,15 +84,6 @@ impl History {
     }
 }
 
-/// The peer that the majority contradicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::net) enum Odd {
-    /// This peer.
-    Me,
-    /// The peer at the other end of this link.
-    Link(usize),
-}
-
 /// One search, among all peers that are still in the match.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Search {
@@ -102,8 +93,6 @@ pub(in crate::net) struct Search {
     pub(in crate::net) hashes: DesyncHashes,
     /// The first tick that differs, once all lists have arrived.
     pub(in crate::net) tick: Option<Tick>,
-    /// The peer that differs from all others, once all lists have arrived.
-    pub(in crate::net) odd: Option<Odd>,
     /// The number of ticks whose inputs differ, once all lists have arrived, if they do: heads over those are shown.
     pub(in crate::net) split: Option<Tick>,
     /// Whether the own heads have been shown.
@@ -128,7 +117,6 @@ impl Search {
             cause,
             hashes,
             tick: None,
-            odd: None,
             split: None,
             has_shown: false,
             passed_on: Seats::default(),
@@ -143,24 +131,21 @@ impl Search {
         self.links.clone().into_iter()
     }
 
-    /// The first tick on which any two of these lists and our own differ.
+    /// The first tick on which any two of these lists and our own differ, of those that are in all lists: of a tick that
+    /// only some know nobody could say who is alone.
     pub(in crate::net) fn first_difference(&self, lists: &[&DesyncHashes]) -> Option<Tick> {
-        let all = || lists.iter().copied().chain(core::iter::once(&self.hashes));
-        let first = all().map(|list| list.first).min()?;
-        let last = all().map(|list| list.first.saturating_add(list.hashes.len() as u32)).max()?;
-        // The peers may name any ticks: this bounds how many can lie in all lists.
-        let ticks = (first..last).take(PLAYERS_MAX * DESYNC_HASHES_MAX);
-        let differ = |&tick: &u32| {
-            let mut known = all().filter_map(|list| list.hashes.get(tick.checked_sub(list.first)? as usize));
-            let Some(one) = known.next() else { return false };
-            known.any(|other| other != one)
+        let differ = |tick: &Tick| {
+            let own = at(&self.hashes, *tick);
+            let theirs = || lists.iter().map(|list| at(list, *tick));
+            theirs().all(|theirs| theirs.is_some())
+                && theirs().any(|theirs| theirs.map(|(hash, _)| hash) != own.map(|(hash, _)| hash))
         };
-        { ticks }.find(differ).map(Tick)
+        (self.hashes.first..).map(Tick).take(self.hashes.hashes.len()).find(differ)
     }
 
     /// The list is withdrawn from which this was concluded.
     pub(in crate::net) fn forget_conclusions(&mut self) {
-        (self.tick, self.odd, self.split) = (None, None, None);
+        (self.tick, self.split) = (None, None);
         (self.has_sent_state, self.has_shown, self.passed_on) = (false, false, Seats::default());
     }
 
@@ -179,24 +164,6 @@ impl Search {
         let mut differ = lists.iter().zip(self.links()).filter(|(list, _)| at(list, tick) != Some(own));
         let (first, second) = (differ.next()?, differ.next());
         (lists.len() >= 2 && second.is_none()).then_some(first.1)
-    }
-
-    /// With three or more peers that all ran the same inputs, the only one whose state after `tick` differs
-    /// from all others: it has computed incorrectly. `lists` are those of the links, in the order of
-    /// [`Self::links`].
-    pub(in crate::net) fn odd_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<Odd> {
-        let (own, inputs) = at(&self.hashes, tick)?;
-        let others: ArrayVec<(u64, [u8; 4]), { PLAYERS_MAX - 1 }> =
-            lists.iter().map(|list| at(list, tick)).collect::<Option<_>>()?;
-        if others.len() < 2 || others.iter().any(|other| other.1 != inputs) {
-            return None;
-        }
-        let mut deviating = others.iter().zip(self.links()).filter(|(other, _)| other.0 != own);
-        match (deviating.next(), deviating.next()) {
-            (Some((_, link)), None) => Some(Odd::Link(link)),
-            _ if others.iter().all(|other| other.0 != own && Some(other) == others.first()) => Some(Odd::Me),
-            _ => None,
-        }
     }
 }
 

@@ -20,6 +20,7 @@ mod rematch;
 mod search;
 mod seating;
 mod setup;
+mod stalls;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -233,6 +234,7 @@ impl LockstepSession {
         self.out.count_received(bytes.len());
         let handled = self.dispatch(from, bytes);
         self.out.traffic.count(handled);
+        self.note_stalls();
     }
 
     /// Does everything that is due: commits, sends, retransmits, times out. Call it once
@@ -250,7 +252,7 @@ impl LockstepSession {
         }
         self.report_ready();
         self.watch_silence();
-        self.watch_hold_ups();
+        self.watch_stalls();
         self.agree_on_suspects();
     }
 
@@ -260,11 +262,11 @@ impl LockstepSession {
         if overslept > Duration::ZERO {
             if let Some(play) = &mut self.play {
                 play.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
+                play.stalls.forgive(self.now, overslept);
             }
             // The datagrams sent meanwhile have not been read yet: this process was suspended, not the peers.
             for link in &mut self.links {
                 link.connection.forgive(self.now, overslept);
-                link.hold_up.forgive(overslept);
             }
             if overslept >= LONG_STALL {
                 self.count_down_after_stall(self.me);
@@ -282,7 +284,7 @@ impl LockstepSession {
             Phase::Closed => return None,
             Phase::Running => self.next_deadline(),
             Phase::Seating { since } => self.is_host().then(|| since.plus(READY_WITHIN)),
-            Phase::Searching { since, .. } => Some(since.plus(self.settings.timeout)),
+            Phase::Searching { .. } => self.search_until(),
             Phase::Ending { send_at, until, .. } => Some(until.map_or(*send_at, |until| until.min(*send_at))),
         };
         let is_waiting = match self.phase {
@@ -317,9 +319,10 @@ impl LockstepSession {
         self.out.poll_transmit()
     }
 
-    /// Whether messages are sent to this link's peer; a peer that has left still gets them while it is heard.
+    /// Whether messages are sent to this link's peer. A peer that is given up for its silence may hear this one all the same,
+    /// and must learn of it.
     fn is_reachable(&self, link: &Link) -> bool {
-        self.is_direct(link) || self.now.since(link.connection.heard_at) < self.settings.timeout
+        self.is_direct(link) || self.now.since(link.connection.heard_at) < self.settings.timeout * 2
     }
 
     /// The next event.
@@ -550,7 +553,7 @@ impl LockstepSession {
             }
             // Without its host a guest has no match yet; detecting a missing guest is the host's task.
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
-            Phase::Running if self.waits_for_lost(player) => self.wait_for(player, true),
+            Phase::Running if self.waits_for_lost(player) => self.wait_for(player),
             Phase::Running => self.suspect(player),
             Phase::Over => self.end_vote(),
             Phase::Searching { .. } => self.give_up_search(),

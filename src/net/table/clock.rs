@@ -2,7 +2,8 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::net::time::Time;
-use crate::sim::{Tick, TickRate};
+use crate::sim::{PLAYERS_MAX, Tick, TickRate};
+use arrayvec::ArrayVec;
 
 /// Fastest slew toward the common clock, per mille of elapsed time.
 const SLEW_PER_MILLE: i64 = 20;
@@ -15,7 +16,7 @@ const FOLLOWED_PART: i64 = 4;
 /// A stall longer than this shifts the clock instead of being caught up.
 pub(in crate::net) const STALL_MOVES_US: i64 = 250_000;
 
-/// When ticks are due here. All peers' clocks drift toward their mean.
+/// When ticks are due here. All peers' clocks drift toward their median.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct TickClock {
     rate: TickRate,
@@ -59,17 +60,34 @@ impl TickClock {
         i64::from(1_000_000 / self.rate.hz())
     }
 
-    /// Handles a measurement of how far this clock is ahead of the mean of all clocks, this one included, in
-    /// microseconds.
-    pub(in crate::net) const fn observe(&mut self, ahead_us: i64) {
+    /// Handles a measurement of how far this clock is ahead of the common one, in microseconds.
+    const fn observe(&mut self, ahead_us: i64) {
         self.ahead_us = ahead_us;
+    }
+
+    /// Handles measurements of how far this clock is ahead of each of the others, in microseconds. It follows the median
+    /// of all clocks, this one included, so that no single clock draws the others along; a lone other one it follows half
+    /// the way, and never fast.
+    pub(in crate::net) fn observe_all(&mut self, ahead_us: &[i64]) {
+        let mut all: ArrayVec<i64, PLAYERS_MAX> = core::iter::once(&0).chain(ahead_us).copied().collect();
+        all.sort_unstable();
+        let upper = all.get(all.len() / 2).copied().unwrap_or(0);
+        let lower = all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+        let median_us = lower.saturating_add(upper) / 2;
+        let is_alone = ahead_us.len() < 2;
+        self.observe(if is_alone { median_us.max(self.far_us()) } else { median_us });
+    }
+
+    /// The offset of a clock that is far behind.
+    fn far_us(&self) -> i64 {
+        self.tick_us().saturating_mul(-FAR_TICKS)
     }
 
     /// Applies the correction for the time since the last call.
     pub(in crate::net) fn slew(&mut self, now: Time) {
         let elapsed = now.minus(self.slewed_at).max(0);
         self.slewed_at = now;
-        let far = self.ahead_us < self.tick_us().saturating_mul(-FAR_TICKS);
+        let far = self.ahead_us < self.far_us();
         let most = elapsed.saturating_mul(if far { SLEW_FAR_PER_MILLE } else { SLEW_PER_MILLE }) / 1000;
         let step = self.ahead_us.clamp(most.saturating_neg(), most);
         self.begin_us = self.begin_us.saturating_add(step);
@@ -119,8 +137,8 @@ mod tests {
         for step in 1..=60 {
             let now = at(step * 50_000);
             let positions = clocks.map(|clock| clock.position_us(now));
-            clocks[0].observe((positions[0] - positions[1]) / 2);
-            clocks[1].observe((positions[1] - positions[0]) / 2);
+            clocks[0].observe_all(&[positions[0] - positions[1]]);
+            clocks[1].observe_all(&[positions[1] - positions[0]]);
             for clock in &mut clocks {
                 clock.slew(now.plus(core::time::Duration::from_millis(50)));
             }
@@ -129,6 +147,25 @@ mod tests {
         let apart = clocks[0].position_us(now) - clocks[1].position_us(now);
         assert!(apart.abs() < 500, "{apart} us apart after 3 s");
         assert!((clocks[0].at(Tick(0)).minus(at(10_000))).abs() < 500, "they meet in the middle");
+    }
+
+    #[test]
+    fn one_clock_of_three_or_more_draws_none_along_and_one_of_two_only_slowly() {
+        let drawn = |others: &[i64]| {
+            let mut clock = TickClock::new(TickRate::HZ_60, Time(0), Time(0));
+            clock.observe_all(others);
+            clock.slew(Time(1_000_000));
+            clock.at(Tick(0)).minus(Time(0))
+        };
+        for far_us in [-200_000, 200_000] {
+            assert_eq!(drawn(&[far_us, 0]), 0);
+            assert_eq!(drawn(&[0, 0, far_us]), 0);
+        }
+        assert_eq!(drawn(&[300, 600]), 300, "the median");
+        let mut behind = TickClock::new(TickRate::HZ_60, Time(0), Time(1_000_000));
+        behind.observe_all(&[-200_000]);
+        behind.slew(Time(1_000_000));
+        assert_eq!(behind.at(Tick(0)).minus(Time(1_000_000)), -20_000, "2 % of a second");
     }
 
     #[test]

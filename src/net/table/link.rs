@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::hold_up::HoldUp;
+use super::clock::STALL_MOVES_US;
 use crate::net::connection::{Connection, LOSSY_PER_MILLE};
 use crate::net::drop_cause::DropCause;
 use crate::net::event::LinkStatus;
@@ -21,6 +21,8 @@ const NEED_BEYOND_WAY_MAX_US: i64 = 150_000;
 /// While few datagrams are lost, a peer can demand at most this many ticks of delay beyond the longest
 /// one-way delay and one retransmission.
 const NEED_TICKS_BEYOND: i64 = 2;
+/// For how long the longest time to an acknowledgement counts: as long as the round trips of pings.
+const RECENT: Duration = Duration::from_secs(2);
 /// The furthest that a tick clock may be from tick 0: a hundred hours is far beyond any match that is still in step.
 const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
 /// How many of a peer's hash chains are kept until this peer has run the same ticks.
@@ -32,12 +34,12 @@ pub(in crate::net) struct Link {
     /// The player at the other end.
     pub(in crate::net) player: PlayerId,
     pub(in crate::net) connection: Connection,
-    /// How long this player has held the match up.
-    pub(in crate::net) hold_up: HoldUp,
     /// What it claims about its states.
     pub(in crate::net) claims: Claims,
     /// What it has of ours.
     pub(in crate::net) acked: Front,
+    /// Times that our inputs have recently taken to be acknowledged.
+    acked_after: LongestRecent,
     /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
     pub(in crate::net) unheard: Option<Seats>,
     /// Whether it has reported that it has everything it needs.
@@ -57,6 +59,27 @@ pub(in crate::net) struct Link {
     pub(in crate::net) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
     pub(in crate::net) resend_at: Time,
+}
+
+/// The longest of recent durations: of the last [`RECENT`] to twice that.
+#[derive(Clone, Copy, Debug, Default)]
+struct LongestRecent {
+    before: Option<Duration>,
+    current: Option<Duration>,
+    since: Time,
+}
+
+impl LongestRecent {
+    fn note(&mut self, now: Time, took: Duration) {
+        if now.since(self.since) >= RECENT {
+            (self.before, self.since) = (self.current.take(), now);
+        }
+        self.current = self.current.max(Some(took));
+    }
+
+    fn longest(&self) -> Option<Duration> {
+        self.current.max(self.before)
+    }
 }
 
 /// The first tick of the inputs, and that of the commitments, that somebody does not have. Without commitments both
@@ -156,9 +179,9 @@ impl Link {
         Self {
             player,
             connection,
-            hold_up: HoldUp::default(),
             claims: Claims::default(),
             acked: Front::default(),
+            acked_after: LongestRecent::default(),
             unheard: None,
             said_bye: false,
             left_at: None,
@@ -172,11 +195,32 @@ impl Link {
         }
     }
 
+    /// Notes that the peer has ours up to `acked`; the last of it left here at `sent`, if it is new to the peer.
+    pub(in crate::net) fn acknowledge(&mut self, now: Time, acked: Front, sent: Option<Time>) {
+        if let Some(sent) = sent.filter(|_| acked.commitments > self.acked.commitments) {
+            self.acked_after.note(now, now.since(sent));
+        }
+        self.acked = self.acked.max(acked);
+    }
+
+    /// The longest recent one-way delay, in microseconds. Pongs and acknowledgements may both come late, but who
+    /// acknowledges late may not commit far ahead: the shorter of the two counts.
+    fn longest_way_us(&self) -> i64 {
+        let acked_us = self.acked_after.longest().map_or(i64::MAX, |after| after.as_micros() as i64 / 2);
+        self.connection.rtt.longest_way_us().min(acked_us)
+    }
+
+    /// Most by which the clock of this peer and ours can be apart, in microseconds; a farther one says nothing.
+    pub(in crate::net) fn clocks_apart_max_us(&self) -> i64 {
+        self.longest_way_us().saturating_mul(2).saturating_add(STALL_MOVES_US)
+    }
+
     /// The longest input delay that the peer may demand, in microseconds: what the delay, jitter and losses
     /// of the path explain. These are our own measurements; what the peer says it requires is only its claim.
     pub(in crate::net) fn required_max_us(&self, tick_us: i64) -> i64 {
         let least = Duration::from_micros(tick_us.unsigned_abs().saturating_mul(3) / 2);
-        let again_us = self.connection.rtt.timeout(least).as_micros() as i64;
+        let acked_after = self.acked_after.longest().unwrap_or(Duration::MAX).max(least);
+        let again_us = self.connection.rtt.timeout(least).min(acked_after).as_micros() as i64;
         // The length of a burst of losses is unpredictable.
         let is_lossy = self.connection.lost_here().is_none_or(|lost| lost > LOSSY_PER_MILLE);
         let repair_us = if is_lossy {
@@ -184,7 +228,7 @@ impl Link {
         } else {
             again_us.saturating_add(tick_us.saturating_mul(NEED_TICKS_BEYOND))
         };
-        self.connection.rtt.longest_way_us().saturating_add(repair_us.min(NEED_BEYOND_WAY_MAX_US))
+        self.longest_way_us().saturating_add(repair_us.min(NEED_BEYOND_WAY_MAX_US))
     }
 
     /// The state of the link now.
@@ -227,6 +271,18 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_of_recent_times_is_forgotten_after_two_to_four_seconds() {
+        let (ms, mut longest) = (Duration::from_millis, LongestRecent::default());
+        assert_eq!(longest.longest(), None);
+        for (at, took, is) in
+            [(0, 90, 90), (1_000, 40, 90), (2_500, 50, 90), (4_400, 30, 90), (4_600, 20, 50)]
+        {
+            longest.note(Time(at * 1_000), ms(took));
+            assert_eq!(longest.longest(), Some(ms(is)), "at {at} ms");
+        }
+    }
 
     #[test]
     fn the_worst_margin_is_reported_and_counts_once() {

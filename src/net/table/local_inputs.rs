@@ -27,6 +27,8 @@ pub struct TooManyCommands;
 pub(in crate::net) struct CommittedInput {
     /// Its tick.
     pub(in crate::net) tick: Tick,
+    /// Time of the commit.
+    pub(in crate::net) at: Time,
     /// How long before its tick was due it was committed, in microseconds: the input delay, unless this
     /// computer or its lead limit delayed the commit.
     pub(in crate::net) delay_us: i64,
@@ -161,8 +163,13 @@ impl LocalInputs {
         let bytes = encode_input(&input, &given).expect("filled up to the limit");
         let length = bytes.len() - core::mem::size_of_val(&given[..]);
         let short = self.shortened(&input, &given, &bytes);
-        self.committed.push_back(CommittedInput { tick, delay_us, is_held, bytes, short, length });
+        self.committed.push_back(CommittedInput { tick, at: now, delay_us, is_held, bytes, short, length });
         (tick, input)
+    }
+
+    /// The first tick whose committed input is kept.
+    pub(in crate::net) fn first_kept(&self) -> Tick {
+        self.committed.front().map_or(self.next, |first| first.tick)
     }
 
     /// The committed inputs from `from` on, in order.

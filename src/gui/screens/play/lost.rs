@@ -1,4 +1,4 @@
-//! The card that asks what to do once the last of the others is lost.
+//! The card that asks about somebody who is lost or holds up the match.
 
 use super::{Overlay, PlayScreen};
 use crate::gui::page::Page;
@@ -25,10 +25,18 @@ enum LostChoice {
     Leave,
 }
 
+/// Whether to wait for somebody who has held up the match for long, while others are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StallChoice {
+    Wait,
+    GoOn,
+}
+
 impl PlayScreen {
-    /// Asks what to do once the last of the others is lost, and no longer when it is back.
+    /// Asks what to do once the last of the others is lost, or somebody has held up the match for too long, and no longer
+    /// when that one plays again.
     pub(super) fn mind_the_lost(&mut self, now: f64, view: &View) {
-        let is_lost = view.lost.is_some() && self.finished.is_none();
+        let is_lost = (view.lost.is_some() || view.held_up.is_some()) && self.finished.is_none();
         match self.overlay {
             Overlay::Lost if !is_lost => self.overlay = Overlay::None,
             Overlay::None if is_lost && now >= self.waits_until => {
@@ -43,7 +51,7 @@ impl PlayScreen {
     }
 
     pub(super) fn ask_about_the_lost(&mut self, page: &mut Page<'_>, now: f64, view: &View) {
-        let Some((_, heard_at)) = view.lost else { return };
+        let Some((_, heard_at)) = view.lost else { return self.ask_about_a_stall(page, now, view) };
         let silent_s = self.game.now().since(heard_at).as_secs_f64();
         let (title, text) = words(view, silent_s);
         let mut claim = Answer::new("claim", "Claim the win", LostChoice::Claim);
@@ -65,6 +73,25 @@ impl PlayScreen {
             }
         }
     }
+
+    /// Asks whether the match continues without a player; no answer means that it does.
+    fn ask_about_a_stall(&mut self, page: &mut Page<'_>, now: f64, view: &View) {
+        let Some((player, until)) = view.held_up else { return };
+        let name = name_of(view, player);
+        let left_s = until.since(self.game.now()).as_secs_f64().ceil();
+        let title = format!("{name} holds up the match");
+        let text = format!("It continues without {name} in {left_s:.0} s, if all others agree.");
+        let without = format!("Continue without {name}");
+        let answers = [
+            Answer::new("wait", "Wait", StallChoice::Wait),
+            Answer::new("go on without", &without, StallChoice::GoOn),
+        ];
+        let Some(choice) = self.prompt.page(page, now, (&title, &text), &answers) else { return };
+        self.overlay = Overlay::None;
+        // Until the answer has arrived.
+        self.waits_until = now + 1.0;
+        self.game.say(Control::DecideOnStall { waits: choice == StallChoice::Wait });
+    }
 }
 
 /// Whether it is the server that is lost.
@@ -82,6 +109,15 @@ fn words(view: &View, silent_s: f64) -> (String, String) {
         let mut links = view.links.iter().filter(|link| link.player == player);
         view.lost.is_some_and(|(lost, _)| lost == player) || links.any(|link| link.silent_for >= SILENT_WITH)
     };
+    let holds_up = view.lost.and_then(|(lost, _)| {
+        let mut links = view.links.iter().filter(|link| link.player == lost);
+        links.any(|link| link.silent_for < SILENT_WITH).then_some(lost)
+    });
+    if let Some(player) = holds_up {
+        let name = name_of(view, player);
+        let text = format!("Its game answers, and sends too few inputs. The match waits for {name}.");
+        return (format!("{name} holds up the match"), text);
+    }
     let players = view.current.player_ids().filter(|&player| is_lost(player));
     let names: Vec<&str> = players.map(|player| name_of(view, player)).collect();
     let (title, who) = match &names[..] {
@@ -135,5 +171,7 @@ mod tests {
         assert!(text.contains("waits for Anna and Ben to come back"), "{text}");
         let (title, _) = words(&view(1, &[(0, 0), (1, 5)]), 5.0);
         assert_eq!(title, "Ben is lost");
+        let (title, _) = words(&view(0, &[(0, 0)]), 5.0);
+        assert_eq!(title, "Anna holds up the match");
     }
 }

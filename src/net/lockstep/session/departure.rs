@@ -1,7 +1,7 @@
 //! Disconnects of players who leave or are lost while the others play on, without a host: all remaining peers
 //! agree on the first tick for which such a player has no input.
 //!
-//! A peer that leaves names that tick itself. A peer that is silent, or holds the match up ([`HoldUp`]),
+//! A peer that leaves names that tick itself. A peer that is silent, or holds the match up ([`super::stalls`]),
 //! cannot be asked, so the remaining peers tell each other how many of its inputs they hold ([`Suspicion`])
 //! and from then on accept no more from it directly. Each peer suspects on its own evidence alone, never on
 //! another's claim. A peer without such evidence answers a suspicion by relaying the inputs it holds
@@ -13,14 +13,15 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
+use super::stalls::DECIDE_WITHIN;
 use super::{LockstepSession, Phase, SAMPLE_HOLDOFF};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
 use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::table::hold_up::{HoldUp, at_once};
 use crate::net::table::link::Link;
 use crate::net::table::settings::OnLoss;
+use crate::net::table::stall_budget::whole;
 use crate::net::time::Time;
 use crate::net::wire::message::{Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
@@ -52,7 +53,7 @@ pub(super) struct Departures {
     send_at: Time,
     unchanged: Option<Unchanged>,
     /// The last other peer, while it is lost and the match waits for it.
-    awaited: Option<Awaited>,
+    awaited: Option<PlayerId>,
 }
 
 /// How long the suspects and the next tick have been the same, without pauses.
@@ -69,14 +70,6 @@ struct Unchanged {
     noted: Time,
 }
 
-/// The last other peer, for which the match waits.
-#[derive(Clone, Copy, Debug)]
-struct Awaited {
-    player: PlayerId,
-    /// True if it was silent; false if it was heard but sent no inputs.
-    was_silent: bool,
-}
-
 impl Departures {
     /// The seats whose datagrams are not accepted directly.
     pub(super) const fn suspects(&self) -> Seats {
@@ -89,8 +82,8 @@ impl Departures {
     }
 
     /// The player for whom the match waits.
-    pub(super) fn awaited(&self) -> Option<PlayerId> {
-        self.awaited.map(|awaited| awaited.player)
+    pub(super) const fn awaited(&self) -> Option<PlayerId> {
+        self.awaited
     }
 
     /// Whether nobody is suspected.
@@ -167,51 +160,43 @@ impl LockstepSession {
 
     /// The last other peer is lost, and the match waits for it. Nothing is decided: if it is heard again,
     /// play resumes where it stopped.
-    pub(super) fn wait_for(&mut self, player: PlayerId, was_silent: bool) {
+    pub(super) fn wait_for(&mut self, player: PlayerId) {
         let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
-        play.departures.awaited = Some(Awaited { player, was_silent });
+        play.departures.awaited = Some(player);
         if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
             link.connection.is_silent = true;
         }
         self.out.event(Event::Waiting { player });
     }
 
-    /// A peer is heard: if the match waited for it, play resumes. A peer that was never silent must send the
-    /// missing input.
+    /// A peer is heard: if the match waited for it, play resumes.
     pub(super) fn stop_waiting(&mut self, player: PlayerId) {
         let link = self.links.iter_mut().find(|link| link.player == player);
         let (Some(link), Some(play)) = (link, &mut self.play) else { return };
-        let Some(awaited) = play.departures.awaited.filter(|awaited| awaited.player == player) else {
-            return;
-        };
-        if !awaited.was_silent && play.gate.lacks(player) {
+        if play.departures.awaited.take_if(|awaited| *awaited == player).is_none() {
             return;
         }
-        play.departures.awaited = None;
-        link.hold_up = HoldUp::default();
+        play.stalls.came_back(self.now, player, self.settings.timeout);
         link.resend_at = self.now;
         // Until both have caught up, arrivals were delayed by the outage and do not measure the network.
         play.ignore_samples_until =
             self.now.plus(link.connection.rtt.timeout(SAMPLE_HOLDOFF) * CAUGHT_UP_WITHIN);
     }
 
+    /// Whether the match waits for a peer that is silent.
     pub(super) fn is_waiting(&self) -> bool {
-        self.lost().is_some()
+        let is_running = matches!(self.phase, Phase::Running);
+        is_running && self.play.as_ref().is_some_and(|play| play.departures.awaited.is_some())
     }
 
-    /// The lost player for whom the match waits, and since when: when it was last heard, or began to hold the
-    /// match up.
+    /// The last of the other players, if it is lost or has spent its budget, and since when: when it was last heard, or
+    /// began to hold the match up.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
-        let player = running.departures.awaited()?;
-        let link = self.links.iter().find(|link| link.player == player)?;
-        Some((
-            player,
-            link.hold_up
-                .since()
-                .map_or(link.connection.heard_at, |since| since.min(link.connection.heard_at)),
-        ))
+        let player = running.departures.awaited().or_else(|| self.held_up_by_last())?;
+        let heard_at = self.links.iter().find(|link| link.player == player)?.connection.heard_at;
+        Some((player, running.stalls.since(player).map_or(heard_at, |since| since.min(heard_at))))
     }
 
     /// Stops waiting: the match ends with the other player lost. Has no effect while nobody is.
@@ -306,7 +291,9 @@ impl LockstepSession {
         if !is_held_up {
             return;
         }
-        let to_agree = at_once(self.settings.timeout) + OWN_EVIDENCE;
+        // A whole budget may have to be spent there, and in a match of windows a user decides then.
+        let decide = if self.settings.on_loss == OnLoss::Wait { DECIDE_WITHIN } else { Duration::ZERO };
+        let to_agree = whole(self.settings.timeout) + OWN_EVIDENCE + decide;
         for link in self.links_to(differs.union(claims)) {
             let Some(peer) = self.links.get(link) else { continue };
             let player = peer.player;
@@ -337,14 +324,16 @@ impl LockstepSession {
         }
         let settled = suspicion.seats.intersection(play.departures.departed);
         if !suspicion.is_settled && self.may_answer(link) {
-            self.relay(link, &suspicion);
+            self.relay(link, &suspicion, Tick::NEVER);
             if !settled.is_empty()
                 && let Some(answer) = self.suspicion(settled)
             {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
-        self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by] = Some(suspicion);
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        play.stalls.names(self.now, by, suspicion.seats);
+        play.departures.said[by] = Some(suspicion);
         self.agree_on_suspects();
         Ok(())
     }
@@ -358,7 +347,7 @@ impl LockstepSession {
             if lacks && to.player != player && !to.is_gone {
                 let seats = Seats::default().with(player);
                 let held = core::iter::once(from.0).collect();
-                self.relay(link, &Suspicion { seats, held, is_settled: false });
+                self.relay(link, &Suspicion { seats, held, is_settled: false }, Tick::NEVER);
             }
         }
     }
@@ -370,13 +359,13 @@ impl LockstepSession {
         let said = play.departures.said[to.player].as_ref().filter(|said| !said.is_settled).cloned();
         if let Some(mut said) = said {
             said.held.iter_mut().for_each(|held| *held = from.0.max(*held));
-            self.relay(link, &said);
+            self.relay(link, &said, Tick::NEVER);
         }
     }
 
-    /// Sends the inputs of missing seats that this peer has and the other lacks. In a fair match only of ticks for
+    /// Sends the inputs of missing seats that this peer has and the other lacks, of ticks `before` one. In a fair match only of ticks for
     /// which that one has committed to its own: their authors did not wait for it.
-    fn relay(&mut self, link: usize, lacking: &Suspicion) {
+    pub(super) fn relay(&mut self, link: usize, lacking: &Suspicion, before: Tick) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
         let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
         let (gate, may_know) = (&play.gate, play.fair.as_ref().map(|fair| fair.until(to.player)));
@@ -384,7 +373,7 @@ impl LockstepSession {
             if player == self.me {
                 continue;
             }
-            let until = gate.departed(player).unwrap_or(gate.next_needed(player));
+            let until = gate.departed(player).unwrap_or(gate.next_needed(player)).min(before);
             let until = may_know.map_or(until, |may_know| until.min(may_know));
             let mut first = Tick(from);
             while first < until && !relayed.is_full() {
@@ -408,8 +397,13 @@ impl LockstepSession {
         let (player, by, now) = (relayed.player, self.links.get(link).ok_or(OutOfPlace)?.player, self.now);
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let suspects = play.departures.suspects;
-        // Only for a seat that is frozen here; any other speaks for itself.
-        if !suspects.contains(player) || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
+        let is_suspect = suspects.contains(player);
+        // Any other seat speaks for itself, unless it claims to have run ticks without sending its inputs for them.
+        let claimed = self.links.iter().find(|link| link.player == player).map(|link| link.claims.ran);
+        let before = if is_suspect { Tick::NEVER } else { claimed.unwrap_or_default() };
+        let is_relayed =
+            is_suspect || play.stalls.relayed(now).contains(player) && Tick(relayed.first) < before;
+        if !is_relayed || player == self.me || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
             return Err(OutOfPlace);
         }
         // All of it is validated before any of it is used.
@@ -418,7 +412,9 @@ impl LockstepSession {
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
             return Err(OutOfPlace);
         }
-        for (tick, bytes) in (relayed.first..).map(Tick).zip(&relayed.inputs) {
+        for (tick, bytes) in
+            (relayed.first..).map(Tick).take_while(|&tick| tick < before).zip(&relayed.inputs)
+        {
             play.gate.push(now, player, tick, bytes)?;
         }
         self.settle_suspects();
@@ -535,48 +531,6 @@ impl LockstepSession {
     pub(super) fn on_dropped(&mut self, player: PlayerId) {
         if matches!(self.phase, Phase::Running) {
             self.suspect(player);
-        }
-    }
-
-    /// Measures who holds the match up, and suspects players who have spent their budget: those whose input
-    /// is missing, and before them those who acknowledge nothing, because they keep others from committing.
-    pub(super) fn watch_hold_ups(&mut self) {
-        let Some(play) = &self.play else { return };
-        let (now, timeout) = (self.now, self.settings.timeout);
-        let is_running = matches!(self.phase, Phase::Running);
-        let is_due = is_running && play.is_due(now);
-        // A countdown begins no hold-up, and ends none whose input has not arrived.
-        let is_waiting = is_due || is_running && play.long_stall.is_some();
-        let stops = |link: &Link| is_waiting && self.is_direct(link) && play.is_stopped_by(link.acked.inputs);
-        let stoppers: Seats = self.links.iter().filter(|link| stops(link)).map(|link| link.player).collect();
-        let lack = |link: &Link| is_waiting && play.gate.lacks(link.player) && !link.is_gone;
-        let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
-        let withholding = play.withholding();
-        let is_withheld = |player| withholding.is_empty() || withholding.contains(player);
-        let lacking: Seats = lacking.iter().filter(|&player| is_withheld(player)).collect();
-        let blamed = if stoppers.is_empty() { lacking } else { stoppers };
-        // Another peer has run the next tick, or revealed its input, so only this one lacks what it had before.
-        let next = play.gate.next();
-        let is_ahead = |link: &Link| {
-            link.claims.ran > next || !withholding.is_empty() && play.gate.next_needed(link.player) > next
-        };
-        let is_behind = self.links.iter().any(|link| self.is_direct(link) && is_ahead(link));
-        let is_early = is_behind || !stoppers.is_empty();
-        for link in 0..self.links.len() {
-            let Some(Link { player, hold_up, .. }) = self.links.get_mut(link) else { return };
-            let player = *player;
-            let is_blamed = blamed.contains(player);
-            hold_up.note(now, is_blamed && (is_due || hold_up.since().is_some()));
-            let is_spent = hold_up.is_spent(now, timeout) || is_early && hold_up.is_spent_early(now, timeout);
-            let is_direct = self.links.get(link).is_some_and(|peer| self.is_direct(peer));
-            if !(is_due && is_blamed && is_spent && is_direct) {
-                continue;
-            }
-            if self.waits_for_lost(player) {
-                self.wait_for(player, false);
-            } else {
-                self.suspect(player);
-            }
         }
     }
 

@@ -6,15 +6,15 @@ use crate::net::connection::CLOSE_WITHIN;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::End;
 use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::table::hold_up::at_once;
 use crate::net::table::link::Link;
+use crate::net::table::stall_budget::whole;
 use crate::net::wire::message::{Bye, PacketId};
 use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
 use arrayvec::ArrayVec;
 
-/// A peer that has not finished this part of the longest hold-up ([`at_once`]) after the last tick here is lost: if a
-/// third peer withholds its last inputs, it asks for them after one hold-up at most.
-const FINISH_WITHIN: (u32, u32) = (3, 2);
+/// A peer that has not finished this part of a whole budget ([`whole`]) after the last tick here is lost: if a third peer
+/// withholds its last inputs, it takes them from others long before.
+const FINISH_WITHIN: (u32, u32) = (3, 4);
 
 impl LockstepSession {
     pub(super) fn begin_ending(&mut self, end: End) {
@@ -31,7 +31,7 @@ impl LockstepSession {
                     self.say_bye(end);
                 }
             } else if self.now.since(since)
-                >= at_once(self.settings.timeout) * FINISH_WITHIN.0 / FINISH_WITHIN.1
+                >= whole(self.settings.timeout) * FINISH_WITHIN.0 / FINISH_WITHIN.1
             {
                 self.suspect_unfinished();
             } else if self.now >= send_at {

@@ -72,11 +72,12 @@ impl Play {
         (has.inputs <= most.inputs && has.commitments <= most.commitments).then_some(has)
     }
 
-    /// Reveals what may be. A seat that is suspected is not waited for: the peer that relays inputs to it asks for its
+    /// Reveals what may be. A seat whose inputs others relay is not waited for: who relays inputs to it asks for its
     /// commitments first.
     pub(super) fn reveal(&mut self, now: Time) {
         if let Some(fair) = &mut self.fair {
-            fair.reveal(now, &self.own.clock, self.departures.suspects());
+            let others = self.departures.suspects().union(self.stalls.relayed(now));
+            fair.reveal(now, &self.own.clock, others);
         }
     }
 
@@ -110,6 +111,9 @@ impl Play {
         from: Front,
         body: &mut Body,
     ) -> Front {
+        // What is no longer kept others pass on.
+        let inputs = from.inputs.max(self.own.inputs.first_kept());
+        let from = Front { inputs, commitments: from.commitments.max(inputs) };
         let commitments: ArrayVec<Commitment, COMMITMENTS_PER_DATAGRAM_MAX> =
             fair.since(me, from.commitments).take(COMMITMENTS_PER_DATAGRAM_MAX).collect();
         let commitments_next = from.commitments.plus(commitments.len() as u32);

@@ -211,20 +211,15 @@ impl LockstepSession {
         heads.proof(&mut all)
     }
 
-    /// Whether it is known here that this peer has told different inputs: it has shown a head here that is not over
-    /// those which it told here, or the proof is of it.
-    pub(super) fn has_lied(&self, link: usize) -> bool {
-        let Phase::Searching { search, .. } = &self.phase else { return false };
-        let (Some(peer), Some(at)) = (self.links.get(link), search.split) else { return false };
+    /// Whether the peer at the other end of this link has shown a head of another seat that is not over what that seat told
+    /// here. Only its author can have signed it.
+    pub(super) fn was_lied_to(&self, link: usize) -> bool {
+        let Some(peer) = self.links.get(link) else { return false };
         let Some(heads) = self.play.as_ref().and_then(|play| play.heads.as_ref()) else { return false };
-        let told = heads.chain(peer.player, at);
-        let is_other = |shown: &ShownHead| {
-            shown.seat == peer.player
-                && Tick(shown.tick) == at
-                && told.is_some_and(|told| told != shown.chain)
-        };
-        peer.claims.shown.iter().any(is_other)
-            || self.equivocation().is_some_and(|proof| proof.seat == peer.player)
+        peer.claims.shown.iter().any(|shown| {
+            let told = heads.chain(shown.seat, Tick(shown.tick));
+            shown.seat != peer.player && told.is_some_and(|told| told != shown.chain)
+        })
     }
 
     /// Signs for the peer at this address as if it were told another control of the hero in the tick with this low

@@ -17,6 +17,9 @@ use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Resume};
 use crate::sim::{PlayerId, Tick, TickInputs};
 
+/// The time of ticks from one countdown after a stall to the next.
+const COUNTDOWNS_APART: Duration = Duration::from_secs(120);
+
 /// The pauses of a match so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pauses {
@@ -103,22 +106,23 @@ impl LockstepSession {
         play.is_some_and(|play| play.is_due(self.now) && self.now.since(play.due()) >= least)
     }
 
-    /// The stall that this player caused is over, and the next tick runs at `at`. At most once for each tick: otherwise a
-    /// player who is heard now and then, but never sends the input that the match waits for, could interrupt the count of
-    /// its hold-up again and again.
+    /// The stall that this player caused is over, and the next tick runs at `at`. No budget is charged for the
+    /// countdown, so there is at most one in [`COUNTDOWNS_APART`] of ticks: a peer that stalls the match again and again gains no more
+    /// time by them.
     fn count_down_to(&mut self, at: Time, player: PlayerId) {
         let (now, me, Some(play)) = (self.now, self.me, &mut self.play) else { return };
-        if play.pauses.counted_down_to.replace(play.gate.next()) == Some(play.gate.next()) {
+        let (next, apart) =
+            (play.gate.next(), play.own.clock.rate().ticks_in_ms(COUNTDOWNS_APART.as_millis() as u32));
+        if play.pauses.counted_down_to.is_some_and(|last| next.since(last) < apart) {
             return;
         }
+        play.pauses.counted_down_to = Some(next);
+        // The others resume within the same time, and not sooner.
+        play.stalls.excuse_all_until(now.plus(RESUME_COUNTDOWN));
         let cause = if player == me { StallCause::Computer } else { StallCause::Network };
         play.long_stall = Some(Stall { due: play.due(), ran: now, peer: player, cause });
         play.pauses.current = Some(Current { by: player, until: at, is_ending: true });
         let resume = Resume { pause: play.pauses.taken.count, at_us: at.0 };
-        if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
-            // Or a player could hold the match up for longer than its budget.
-            link.hold_up.charge(RESUME_COUNTDOWN);
-        }
         self.send_to_all(PacketId::Resume, &resume);
     }
 
@@ -126,11 +130,6 @@ impl LockstepSession {
     pub(super) fn end_pause_if_due(&mut self) {
         let (now, Some(play)) = (self.now, &mut self.play) else { return };
         if let Some(current) = play.pauses.current.take_if(|current| now >= current.until) {
-            if let Some(stall) = &play.long_stall {
-                for link in &mut self.links {
-                    link.hold_up.forgive(current.until.since(stall.ran));
-                }
-            }
             play.resume(current.until);
             self.out.event(Event::Resumed);
         }
@@ -158,6 +157,7 @@ impl LockstepSession {
         if resume.pause == count && is_on {
             self.resume_at(at.max(self.now));
         } else if resume.pause == count && at > now && (has_stalled || waits_for_sender) {
+            // Who is named, and who is judged, is what is known here.
             let player = play.waits_for(now).map_or(sender, |(player, _)| player);
             self.count_down_to(at.min(now.plus(RESUME_COUNTDOWN)), player);
         } else if resume.pause == count.wrapping_add(1) {
@@ -178,6 +178,8 @@ impl LockstepSession {
             return;
         };
         (current.until, current.is_ending) = (at, true);
+        // Who ends it may have told others another instant: they resume within this time.
+        play.stalls.excuse_all_until(self.now.plus(RESUME_COUNTDOWN));
         self.send_to_all(PacketId::Resume, &Resume { pause, at_us: at.0 });
         self.end_pause_if_due();
     }

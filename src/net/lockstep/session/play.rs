@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use super::departure::{ASK_LOST_EVERY, Departures};
 use super::pause::Pauses;
+use super::stalls::Stalls;
 use super::{LEAD_TICKS_MAX, LockstepSession};
 use crate::net::connection::LOSSY_PER_MILLE;
 use crate::net::connection::protection::BODY_BYTES_MAX;
@@ -21,6 +22,7 @@ use crate::net::table::delay::InputDelay;
 use crate::net::table::link::{Front, Link};
 use crate::net::table::local_inputs::COMMITTED_MAX;
 use crate::net::table::own_inputs::OwnInputs;
+use crate::net::table::settings::Settings;
 use crate::net::time::Time;
 use crate::net::wire::given::{Given, GivenTimes, decode_input};
 use crate::net::wire::inputs::{
@@ -32,6 +34,8 @@ use crate::sim::{
     HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
 };
 
+/// Most time between the beginnings of two peers: as far as a start can be named ahead.
+const START_APART_MAX: Duration = Duration::from_secs(10);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
 
@@ -41,6 +45,7 @@ pub(super) struct Play {
     pub(super) gate: Lockstep,
     pub(super) history: History,
     pub(super) departures: Departures,
+    pub(super) stalls: Stalls,
     pub(super) pauses: Pauses,
     /// The stall that ended, or was interrupted, with a countdown, until the next tick reports it.
     pub(super) long_stall: Option<Stall>,
@@ -62,15 +67,18 @@ impl Play {
     pub(super) fn new(
         now: Time,
         config: &MatchConfig,
-        input_delay: InputDelay,
+        settings: &Settings,
         guess_us: i64,
         links: usize,
     ) -> Self {
+        let own = OwnInputs::new(now, config.tick_rate, settings.input_delay, guess_us, links);
+        let tick = Duration::from_micros(own.clock.tick_us().unsigned_abs());
         Self {
-            own: OwnInputs::new(now, config.tick_rate, input_delay, guess_us, links),
+            own,
             gate: Lockstep::new(usize::from(config.seats)),
             history: History::new(),
             departures: Departures::default(),
+            stalls: Stalls::new(tick, settings.timeout, settings.input_delay),
             pauses: Pauses::default(),
             long_stall: None,
             end: config.ticks.map(Tick),
@@ -87,6 +95,8 @@ impl Play {
     pub(super) fn begin(&mut self, now: Time, begin: Time) {
         self.own.clock = TickClock::new(self.own.clock.rate(), now, begin);
         self.ran_at = begin;
+        // Not all may have been told the same instant.
+        self.stalls.excuse_all_until(begin.plus(START_APART_MAX));
     }
 
     /// Takes out the next tick if it is due and complete.
@@ -159,9 +169,15 @@ impl Play {
         now > self.due() && !is_over && !self.pauses.is_on()
     }
 
-    /// The player whose input for the next tick is missing although the tick is due, and since when.
+    /// The player whose input for the next tick is missing although the tick is due, and since when. Of several the one
+    /// who has held the match up the longest: the others may wait for it, too.
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
-        let player = self.withholding().iter().next().or_else(|| self.gate.blocking_player())?;
+        let withholding = self.withholding();
+        let lacks = |player: &PlayerId| {
+            if withholding.is_empty() { self.gate.lacks(*player) } else { withholding.contains(*player) }
+        };
+        let lacking = (0..PLAYERS_MAX as u8).map(PlayerId).filter(lacks);
+        let player = lacking.max_by_key(|&player| self.stalls.spent(player, now))?;
         self.is_due(now).then_some((player, self.due()))
     }
 
@@ -180,15 +196,14 @@ impl Play {
     /// A tick has run.
     pub(super) fn ran(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.history.push(tick, hash, self.gate.chain());
+        if tick == Tick(0) {
+            self.stalls.excuse_all_until(now);
+        }
         if let Some(heads) = &mut self.heads {
             heads.extend(&self.gate);
         }
         self.ran_at = now;
-    }
-
-    /// Whether a peer that has acknowledged all before `acked` keeps this one from committing more.
-    pub(super) fn is_stopped_by(&self, acked: Tick) -> bool {
-        self.own.inputs.next() >= acked.plus(COMMITTED_MAX as u32 / 2)
+        self.stalls.ran(now);
     }
 
     /// The first tick that may not be committed yet.
@@ -198,7 +213,7 @@ impl Play {
             InputDelay::Auto => LEAD_TICKS_MAX,
             InputDelay::Ticks(ticks) => ticks.max(1),
         };
-        // Bounds the inputs kept for a peer that never acknowledges.
+        // Bounds the inputs kept. Nobody runs ahead of what others acknowledge: see `on_inputs`.
         let limit = ran.plus(lead).min(self.known_to_all.plus(COMMITTED_MAX as u32 / 2));
         self.end.map_or(limit, |end| end.min(limit))
     }
@@ -230,7 +245,8 @@ impl Play {
         if let Some(fair) = &self.fair {
             return self.write_fair_inputs_from(fair, me, link, from, body);
         }
-        let from = from.inputs;
+        // What is no longer kept others pass on.
+        let from = from.inputs.max(self.own.inputs.first_kept());
         let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
         for sealed in self.own.inputs.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
             bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
@@ -353,10 +369,19 @@ impl LockstepSession {
         let ran = Tick(wanted.0.checked_sub(u32::from(header.behind)).ok_or(OutOfPlace)?);
         // A peer cannot have an input that was not committed, nor run a tick whose inputs it lacks.
         let acked = play.acknowledged(wanted, &said).filter(|_| first <= Tick::MAX).ok_or(OutOfPlace)?;
+        // Nor commit inputs far ahead of an input that it lacks. So a peer that runs on has told that it has this peer's
+        // inputs, and no peer can keep this one from committing by acknowledging nothing.
+        if first.plus(u32::from(header.count)) > wanted.plus(LEAD_TICKS_MAX) {
+            return Err(OutOfPlace);
+        }
+        let last = acked.commitments.0.checked_sub(1).map(Tick);
+        let sent = last.and_then(|last| Some(play.own.inputs.committed(last)?.at));
+        let now = self.now;
         let fresh = self.take_inputs(link, first, &said)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-        peer.acked = peer.acked.max(acked);
-        peer.claims.ran = peer.claims.ran.max(ran);
+        peer.acknowledge(now, acked, sent);
+        let ran_before = peer.claims.ran;
+        peer.claims.ran = ran_before.max(ran);
         peer.claims.keep_chain(ran, header.chain);
         // After an interruption a peer reports how late that made inputs.
         if newest && !peer.connection.rtt.is_interrupted() {
@@ -370,6 +395,7 @@ impl LockstepSession {
         if let Some(from) = fresh.commitments {
             self.relay_released(link, from);
         }
+        self.relay_claimed(player, ran_before, ran);
         self.settle_leavers();
         let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
         if has_run {
@@ -380,8 +406,10 @@ impl LockstepSession {
 
     /// Inputs that every remaining peer has acknowledged need not be resent.
     pub(super) fn forget_what_all_know(&mut self) {
-        // Other peers relay to a suspect what it lacks.
-        let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked.inputs).min();
+        // Others pass on to the rest what they lack.
+        let relayed = self.play.as_ref().map(|play| play.stalls.relayed(self.now)).unwrap_or_default();
+        let direct = self.links.iter().filter(|link| self.is_direct(link) && !relayed.contains(link.player));
+        let acked = direct.map(|link| link.acked.inputs).min();
         let Some(play) = &mut self.play else { return };
         play.known_to_all = acked.unwrap_or(play.own.inputs.next());
         play.own.inputs.forget(play.known_to_all);

@@ -2,16 +2,24 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::{LockstepSession, Phase};
 use crate::net::connection::MESSAGE_BYTES_MAX;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
-use crate::net::lockstep::desync::{Odd, Search};
+use crate::net::lockstep::desync::Search;
 use crate::net::table::link::Link;
+use crate::net::time::Time;
 use crate::net::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
+/// Time in which a peer of three or more that claims a difference must show its hashes: meanwhile those that search
+/// commit nothing, and hold the others up who see no difference. At least [`CLAIM_TRIES`] times the retransmission
+/// timeout of its link.
+const CLAIM_WITHIN: Duration = Duration::from_secs(1);
+/// See [`CLAIM_WITHIN`].
+const CLAIM_TRIES: u32 = 6;
 /// How many claims of a difference a peer may withdraw before it is suspected.
 const FALSE_CLAIMS_MAX: u8 = 2;
 
@@ -88,7 +96,6 @@ impl LockstepSession {
             && let Some(tick) = search.first_difference(&lists)
         {
             search.tick = Some(tick);
-            search.odd = search.odd_one(tick, &lists);
             let is_signed = self.play.as_ref().is_some_and(|play| play.heads.is_some());
             search.split = (is_signed && search.is_split(tick, &lists)).then(|| tick.plus(1));
             self.out.event(Event::StateWanted { tick });
@@ -174,10 +181,10 @@ impl LockstepSession {
 
     /// Ends a search that takes too long.
     pub(super) fn search(&mut self) {
-        let Phase::Searching { search, since } = &self.phase else { return };
-        if self.now.since(*since) < self.settings.timeout {
+        if self.search_until().is_none_or(|until| self.now < until) {
             return;
         }
+        let Phase::Searching { search, .. } = &self.phase else { return };
         let Some(cause) = self.links.get(search.cause).map(|peer| peer.player) else { return };
         if self.drop_search() {
             // It claims a difference and does not answer.
@@ -185,6 +192,15 @@ impl LockstepSession {
         } else {
             self.give_up_search();
         }
+    }
+
+    /// The instant at which the search has taken too long.
+    pub(super) fn search_until(&self) -> Option<Time> {
+        let Phase::Searching { search, since } = &self.phase else { return None };
+        let timeout = self.settings.timeout;
+        let is_claim = search.tick.is_none() && search.links().count() > 1;
+        let least = self.timeout_of(search.cause, Duration::ZERO).saturating_mul(CLAIM_TRIES);
+        Some(since.plus(if is_claim { timeout.min(CLAIM_WITHIN.max(least)) } else { timeout }))
     }
 
     /// Reports the result once all states have arrived, and ends the search once ours has been acknowledged,
@@ -218,15 +234,14 @@ impl LockstepSession {
         }
     }
 
-    /// The link to the only peer that differs from all others, if it has computed wrongly or told different inputs.
+    /// The link to the only peer of three or more whose states or inputs differ from those of all others. Among those who
+    /// agree is at most one liar, so it is in the wrong, or was told other inputs by a liar: that it must show by what the
+    /// liar has signed.
     fn odd_link(&self) -> Option<usize> {
         let Phase::Searching { search, .. } = &self.phase else { return None };
-        if let Some(Odd::Link(link)) = search.odd {
-            return Some(link);
-        }
         let lists = search.links().map(|link| self.links.get(link)?.claims.hashes.as_deref());
         let lists = lists.collect::<Option<Vec<&DesyncHashes>>>()?;
-        search.lone_one(search.tick?, &lists).filter(|&link| self.has_lied(link))
+        search.lone_one(search.tick?, &lists).filter(|&link| !self.was_lied_to(link))
     }
 
     /// Reports what is known about the difference, once.

@@ -92,8 +92,8 @@ impl LockstepSession {
         self.now = self.now.max(now);
         let (Phase::Preparing, Some(seated)) = (&self.phase, &mut self.seated) else { return };
         seated.hash = Some(hash.whole);
-        let (delay, links) = (self.settings.input_delay, self.links.len());
-        self.play = Some(Play::new(self.now, &self.config, delay, self.way_guess_us(), links));
+        let links = self.links.len();
+        self.play = Some(Play::new(self.now, &self.config, &self.settings, self.way_guess_us(), links));
         self.prepare_fair();
         self.prepare_heads();
         self.phase = Phase::Seating { since: self.now };

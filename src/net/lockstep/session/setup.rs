@@ -15,7 +15,8 @@ use crate::net::table::link::Link;
 use crate::net::wire::message::{
     Bye, JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats,
 };
-use crate::sim::PlayerId;
+use crate::sim::{PLAYERS_MAX, PlayerId};
+use arrayvec::ArrayVec;
 
 /// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
 fn is_private(ip: IpAddr) -> bool {
@@ -216,11 +217,12 @@ impl LockstepSession {
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };
         let ahead_us = play.own.clock.position_us(self.now) - theirs_us;
-        self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
+        let link = self.links.get_mut(index).ok_or(OutOfPlace)?;
+        link.ahead_us = Some(ahead_us).filter(|us| us.abs() <= link.clocks_apart_max_us());
         // A suspect is heard no more: what was measured last would draw this clock along for ever.
         let here = self.links.iter().filter(|link| self.is_direct(link)).filter_map(|link| link.ahead_us);
-        let (clocks, sum_us) = here.fold((1, 0), |(clocks, sum_us), us| (clocks + 1, sum_us + us));
-        self.play.as_mut().ok_or(OutOfPlace)?.own.clock.observe(sum_us / clocks);
+        let here: ArrayVec<i64, { PLAYERS_MAX - 1 }> = here.collect();
+        self.play.as_mut().ok_or(OutOfPlace)?.own.clock.observe_all(&here);
         Ok(())
     }
 }

@@ -1,0 +1,300 @@
+//! Who holds the match up: measured by what has arrived here ([`StallBudget`]), helped where others have what it
+//! lacks, and given up once its budget is spent.
+//!
+//! A seat whose input is lacking may itself lack the input of another, who sends it to everybody else. So a peer that
+//! has run more than who holds it up passes on what it has. Who lacks an input of a tick that its author claims to have
+//! run takes it from others: an honest author says so in the very datagram that brings the input, so nobody can forge what
+//! another sends. And who waits for another has waited for it at least as long as others wait for the two of them: it
+//! names the cause first, and then has half of its budget again.
+
+use core::time::Duration;
+
+use super::{LockstepSession, Phase};
+use crate::net::event::{End, Event};
+use crate::net::indexed::BySeat;
+use crate::net::table::delay::InputDelay;
+use crate::net::table::settings::OnLoss;
+use crate::net::table::stall_budget::StallBudget;
+use crate::net::time::Time;
+use crate::net::wire::message::{Seats, Suspicion};
+use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
+
+/// Time that a user has to decide on a player whose budget is spent, before the match continues without it.
+pub(super) const DECIDE_WITHIN: Duration = Duration::from_secs(10);
+/// Time after which a peer that holds the match up is helped, and the interval in which it is helped again.
+const HELP_EVERY: Duration = Duration::from_millis(250);
+/// For this long after it was needed inputs are passed on, and taken from others.
+const HELP_LASTS: Duration = Duration::from_secs(10);
+/// In a fair match: time to reveal an input once all commitments are here, if one came after its tick was due.
+const REVEAL_WITHIN: Duration = Duration::from_secs(1);
+
+/// The stall budgets of all seats, and what they lead to.
+#[derive(Clone, Debug)]
+pub(super) struct Stalls {
+    budgets: BySeat<StallBudget>,
+    /// From when on lateness counts for each seat.
+    judged_from: BySeat<Time>,
+    /// Until when each seat's inputs are taken from others, too.
+    relayed_until: BySeat<Time>,
+    /// The seats that each seat has named as the cause.
+    named: BySeat<Seats>,
+    /// Inputs that are passed on to each seat.
+    help: BySeat<Help>,
+    question: Option<Question>,
+}
+
+/// Inputs of others for a seat that holds the match up because it lacks them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Help {
+    /// The instant from which all that it lacks may be sent again.
+    again_at: Time,
+    /// Until when further inputs are passed on once their authors claim to have run them.
+    until: Time,
+}
+
+/// Whether the match continues without a player whose budget is spent.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    player: PlayerId,
+    /// The instant at which it counts as answered.
+    until: Time,
+}
+
+impl Stalls {
+    pub(super) fn new(tick: Duration, timeout: Duration, own: InputDelay) -> Self {
+        Self {
+            budgets: BySeat::from_fn(|| StallBudget::new(tick, timeout, own)),
+            judged_from: BySeat::default(),
+            relayed_until: BySeat::default(),
+            named: BySeat::default(),
+            help: BySeat::default(),
+            question: None,
+        }
+    }
+
+    /// No lateness before `from` counts for anybody.
+    pub(super) fn excuse_all_until(&mut self, from: Time) {
+        self.judged_from = BySeat::from_fn(|| from);
+    }
+
+    /// The local process was suspended for `by`, and could not receive.
+    pub(super) fn forgive(&mut self, now: Time, by: Duration) {
+        for budget in self.budgets.iter_mut() {
+            budget.forgive(now, by);
+        }
+    }
+
+    /// A tick has run.
+    pub(super) fn ran(&mut self, now: Time) {
+        for budget in self.budgets.iter_mut() {
+            budget.ran(now);
+        }
+    }
+
+    /// The seats whose inputs are taken from others, too.
+    pub(super) fn relayed(&self, now: Time) -> Seats {
+        (0..PLAYERS_MAX as u8).map(PlayerId).filter(|&player| now < self.relayed_until[player]).collect()
+    }
+
+    /// This seat suspects others: whom it had not named before is the cause of what it is charged for.
+    pub(super) fn names(&mut self, now: Time, by: PlayerId, seats: Seats) {
+        if !seats.difference(self.named[by]).is_empty() {
+            self.named[by] = self.named[by].union(seats);
+            self.budgets[by].restore_half(now);
+        }
+    }
+
+    /// Whether inputs are passed on to this seat.
+    pub(super) fn is_helped(&self, player: PlayerId, now: Time) -> bool {
+        now < self.help[player].until
+    }
+
+    /// A player was silent until now, and the user knew: only the silence that is allowed counts.
+    pub(super) fn came_back(&mut self, now: Time, player: PlayerId, timeout: Duration) {
+        self.budgets[player].count_at_most(now, timeout);
+    }
+
+    /// Time that this seat has spent of its budget.
+    pub(super) fn spent(&self, player: PlayerId, now: Time) -> Duration {
+        self.budgets[player].spent(now)
+    }
+
+    /// Since when the input of this seat has been lacking.
+    pub(super) fn since(&self, player: PlayerId) -> Option<Time> {
+        self.budgets[player].since()
+    }
+}
+
+impl LockstepSession {
+    /// Measures who holds the match up: whose input for the next tick is not here although the tick is due.
+    pub(super) fn note_stalls(&mut self) {
+        let (now, is_running) = (self.now, matches!(self.phase, Phase::Running));
+        let Some(play) = &mut self.play else { return };
+        let is_due = is_running && play.is_due(now);
+        let (due, withholding) = (play.due(), play.withholding());
+        for link in &self.links {
+            let player = link.player;
+            if is_due && !withholding.is_empty() && !withholding.contains(player) {
+                // It cannot reveal its input before the commitments of others are there.
+                play.stalls.judged_from[player] = now.plus(REVEAL_WITHIN);
+            }
+            let from = due.max(play.stalls.judged_from[player]);
+            let lacks = is_due && now > from && !link.is_gone && play.gate.lacks(player);
+            let budget = &mut play.stalls.budgets[player];
+            budget.note(now, lacks.then_some(from));
+            if budget.is_relayed(now) {
+                play.stalls.relayed_until[player] = now.plus(HELP_LASTS);
+            }
+        }
+    }
+
+    /// Helps and judges those who hold the match up.
+    pub(super) fn watch_stalls(&mut self) {
+        self.note_stalls();
+        self.help_who_lacks();
+        self.close_question();
+        let (now, is_behind) = (self.now, self.is_behind());
+        // Who alone lacks an input asks the others for it, and no user has to decide on that.
+        let asks = self.settings.on_loss == OnLoss::Wait && !is_behind;
+        for link in 0..self.links.len() {
+            let (Some(play), Some(peer)) = (&self.play, self.links.get(link)) else { return };
+            let player = peer.player;
+            // Of two nobody else can be the cause.
+            let lags = self.config.seats > 2 && peer.claims.ran < play.history.ran();
+            if !self.is_direct(peer) || !play.stalls.budgets[player].is_spent(now, lags) {
+                continue;
+            }
+            if asks {
+                self.open_question(player);
+            } else {
+                self.suspect(player);
+            }
+        }
+    }
+
+    /// Whether another peer has run the tick that this one waits for.
+    fn is_behind(&self) -> bool {
+        let next = self.play.as_ref().map_or(Tick::NEVER, |play| play.gate.next());
+        self.links.iter().any(|link| self.is_direct(link) && link.claims.ran > next)
+    }
+
+    /// A player's budget is spent: asks the user whether the match continues without it.
+    fn open_question(&mut self, player: PlayerId) {
+        let (until, is_last) = (self.now.plus(DECIDE_WITHIN), self.waits_for_lost(player));
+        // A user who waits for a player that is silent is asked already.
+        let Some(play) = &mut self.play else { return };
+        if play.stalls.question.is_some() || play.departures.awaited().is_some() {
+            return;
+        }
+        play.stalls.question = Some(Question { player, until });
+        self.out.event(if is_last { Event::Waiting { player } } else { Event::HoldsUp { player, until } });
+    }
+
+    /// Closes the question once the player plays again, and answers it once the user has had time to. The last of the
+    /// other players is waited for until the user decides.
+    fn close_question(&mut self) {
+        let now = self.now;
+        let Some(play) = &mut self.play else { return };
+        let Some(Question { player, until }) = play.stalls.question else { return };
+        let is_here = self.links.iter().any(|link| link.player == player && !link.is_gone);
+        let is_open = is_here && !play.departures.suspects().contains(player);
+        if matches!(self.phase, Phase::Searching { .. }) {
+            return;
+        }
+        let is_running = matches!(self.phase, Phase::Running);
+        if !is_running || !is_open || !play.stalls.budgets[player].is_low(now) {
+            play.stalls.question = None;
+        } else if now >= until && !self.waits_for_lost(player) {
+            self.go_on_without();
+        }
+    }
+
+    /// The player who has spent its budget, and when the match continues without it unless the user waits on.
+    #[must_use]
+    pub fn held_up(&self) -> Option<(PlayerId, Time)> {
+        let Question { player, until } = self.question()?;
+        (!self.waits_for_lost(player)).then_some((player, until))
+    }
+
+    /// Time that a player has spent of its budget of stalls.
+    #[must_use]
+    pub fn stalled(&self, player: PlayerId) -> Duration {
+        self.play.as_ref().map_or(Duration::ZERO, |play| play.stalls.spent(player, self.now))
+    }
+
+    /// The last of the other players, if it has spent its budget.
+    pub(super) fn held_up_by_last(&self) -> Option<PlayerId> {
+        let player = self.question()?.player;
+        self.waits_for_lost(player).then_some(player)
+    }
+
+    fn question(&self) -> Option<Question> {
+        self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?.stalls.question
+    }
+
+    /// The user waits on for [`Self::held_up`]: that player has its whole budget again.
+    pub fn wait_longer(&mut self) {
+        let Some(play) = &mut self.play else { return };
+        if let Some(Question { player, .. }) = play.stalls.question.take() {
+            play.stalls.budgets[player].restore();
+        }
+    }
+
+    /// The match continues without [`Self::held_up`], as soon as the others agree.
+    pub fn go_on_without(&mut self) {
+        let Some(play) = &mut self.play else { return };
+        if let Some(Question { player, .. }) = play.stalls.question.take() {
+            self.suspect(player);
+        }
+    }
+
+    /// A player claims to have run the ticks from `from` until `before`: passes on its inputs for them to peers that are
+    /// helped, who now take them from others.
+    pub(super) fn relay_claimed(&mut self, player: PlayerId, from: Tick, before: Tick) {
+        for link in 0..self.links.len() {
+            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            if from < before
+                && to.player != player
+                && play.stalls.is_helped(to.player, self.now)
+                && self.is_direct(to)
+            {
+                let seats = Seats::default().with(player);
+                let held = core::iter::once(from.0).collect();
+                self.relay(link, &Suspicion { seats, held, is_settled: false }, before);
+            }
+        }
+    }
+
+    /// Passes on what peers lack that hold the match up, or do not finish, and claim to have run less than this peer.
+    fn help_who_lacks(&mut self) {
+        let now = self.now;
+        for link in 0..self.links.len() {
+            let (Some(play), Some(peer)) = (&self.play, self.links.get(link)) else { return };
+            let (player, ran) = (peer.player, peer.claims.ran);
+            let since = match &self.phase {
+                Phase::Running => play.stalls.since(player),
+                Phase::Ending { end: End::Finished, since, until: None, .. } => Some(*since),
+                _ => None,
+            };
+            let is_stuck = since.is_some_and(|since| now.since(since) >= HELP_EVERY);
+            if !is_stuck
+                || ran >= play.history.ran()
+                || now < play.stalls.help[player].again_at
+                || !self.is_direct(peer)
+            {
+                continue;
+            }
+            let seats =
+                (0..self.config.seats).map(PlayerId).filter(|&seat| seat != self.me && seat != player);
+            let seats: Seats = seats.collect();
+            let held = seats.iter().map(|_| ran.0).collect();
+            // What it needs to run as many ticks; the rest follows.
+            let until = play.history.ran();
+            self.relay(link, &Suspicion { seats, held, is_settled: false }, until);
+            let again_at = now.plus(self.timeout_of(link, HELP_EVERY));
+            if let Some(play) = &mut self.play {
+                play.stalls.help[player] = Help { again_at, until: now.plus(HELP_LASTS) };
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The time for which one player may hold the match up. Only the own clock and what has arrived here fill the budget: no
+//! message of anybody adds to what another player is judged by, or takes from it.
+//!
+//! Silence is not the measure. A peer that answers every ping and sends no inputs holds the match up as much as a peer
+//! whose cable is cut; so does a peer that sends an input now and then.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use core::time::Duration;
+
+use super::delay::InputDelay;
+use crate::net::time::Time;
+
+/// Longest time for which a player may hold the match up at once, unless twice `--timeout` is longer.
+const STALL_BUDGET: Duration = Duration::from_secs(10);
+/// The budget is refilled by one part in this many of the time of the ticks that run.
+const REFILL_PART: u32 = 10;
+/// After this much of its budget, whatever the budget is, a player's inputs are taken from others, too: it may have
+/// sent them to everybody else.
+const RELAYED_FROM: Duration = Duration::from_secs(3);
+/// More time for a peer that claims to have run less than this one: to name the cause, and to catch up.
+const NAME_WITHIN: Duration = Duration::from_secs(2);
+/// The refill after which a budget that was spent no longer counts as spent: that of 5 s of ticks.
+const SETTLED: Duration = Duration::from_millis(500);
+
+/// Time for which each input may be late at no cost beside an own input delay that is fixed: the user who fixes it has
+/// chosen that the match is as slow as its links.
+const LATE_BY_CHOICE: Duration = Duration::from_millis(450);
+
+/// One player's budget, less what it has spent: the time for which its input was lacking here after the tick was due, in
+/// each tick what exceeds an allowance, less what was refilled.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::net) struct StallBudget {
+    /// The length of a tick.
+    tick: Duration,
+    /// Time for which each input may be late at no cost: the length of a tick, or [`LATE_BY_CHOICE`].
+    allowance: Duration,
+    /// The whole budget.
+    whole: Duration,
+    /// Time spent in ticks that have run.
+    spent: Duration,
+    /// Time for which the input for the next tick was lacking before `since`.
+    lacked: Duration,
+    /// Since when it is lacking.
+    since: Option<Time>,
+    noted: Time,
+}
+
+impl StallBudget {
+    /// The whole budget, of ticks of this length, beside this own input delay.
+    pub(in crate::net) fn new(tick: Duration, timeout: Duration, own: InputDelay) -> Self {
+        let (spent, lacked) = (Duration::ZERO, Duration::ZERO);
+        let allowance = if own == InputDelay::Auto { tick } else { LATE_BY_CHOICE };
+        Self { tick, allowance, whole: whole(timeout), spent, lacked, since: None, noted: Time(0) }
+    }
+
+    /// Notes at `now` whether the input for the next tick is lacking although it was due at `from`.
+    pub(in crate::net) fn note(&mut self, now: Time, from: Option<Time>) {
+        match (from, self.since) {
+            (Some(from), None) => self.since = Some(from.max(self.noted)),
+            (None, Some(since)) => {
+                self.lacked = self.lacked.saturating_add(now.since(since));
+                self.since = None;
+            }
+            _ => {}
+        }
+        self.noted = self.noted.max(now);
+    }
+
+    /// The tick has run.
+    pub(in crate::net) fn ran(&mut self, now: Time) {
+        self.note(now, None);
+        let refill = self.tick.checked_div(REFILL_PART).unwrap_or_default();
+        let most = self.whole.saturating_add(NAME_WITHIN);
+        self.spent = self.spent(now).min(most).saturating_sub(refill);
+        self.lacked = Duration::ZERO;
+    }
+
+    /// The local process was suspended for `by`, and could not receive.
+    pub(in crate::net) fn forgive(&mut self, now: Time, by: Duration) {
+        self.since = self.since.map(|since| since.plus(by));
+        self.noted = self.noted.max(now);
+    }
+
+    /// Counts what lacks now for this much at most.
+    pub(in crate::net) fn count_at_most(&mut self, now: Time, most: Duration) {
+        self.note(now, None);
+        self.lacked = self.lacked.min(most);
+    }
+
+    /// Gives the whole budget back: this player's user waits on.
+    pub(in crate::net) fn restore(&mut self) {
+        (self.spent, self.lacked) = (Duration::ZERO, Duration::ZERO);
+        self.since = self.since.map(|_| self.noted);
+    }
+
+    /// Since when the match has been waiting for this player.
+    pub(in crate::net) const fn since(&self) -> Option<Time> {
+        self.since
+    }
+
+    /// Time spent at `now`.
+    pub(in crate::net) fn spent(&self, now: Time) -> Duration {
+        let current = self.since.map_or(Duration::ZERO, |since| now.since(since));
+        let lacked = self.lacked.saturating_add(current);
+        self.spent.saturating_add(lacked.saturating_sub(self.allowance))
+    }
+
+    /// Whether this player holds the match up, and the budget is spent; it has a little more if it `lags`.
+    pub(in crate::net) fn is_spent(&self, now: Time, lags: bool) -> bool {
+        let more = if lags { NAME_WITHIN } else { Duration::ZERO };
+        self.since.is_some() && self.spent(now) >= self.whole.saturating_add(more)
+    }
+
+    /// Gives half of the budget back: this player has named who it waits for.
+    pub(in crate::net) fn restore_half(&mut self, now: Time) {
+        let half = self.whole.checked_div(2).unwrap_or_default();
+        let spent = self.spent(now).min(half);
+        self.restore();
+        self.spent = spent;
+    }
+
+    /// Whether less is left of the budget than [`SETTLED`].
+    pub(in crate::net) fn is_low(&self, now: Time) -> bool {
+        self.spent(now).saturating_add(SETTLED) > self.whole
+    }
+
+    /// Whether so much is spent that the player's inputs are taken from others, too.
+    pub(in crate::net) fn is_relayed(&self, now: Time) -> bool {
+        self.since.is_some() && self.spent(now) >= RELAYED_FROM
+    }
+}
+
+/// The whole budget: no less than twice the silence that is allowed.
+pub(in crate::net) fn whole(timeout: Duration) -> Duration {
+    STALL_BUDGET.max(timeout.saturating_mul(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(3);
+    const TICK_US: u64 = 16_667;
+
+    fn budget() -> StallBudget {
+        StallBudget::new(Duration::from_micros(TICK_US), TIMEOUT, InputDelay::Auto)
+    }
+
+    fn at(ms: u64) -> Time {
+        Time(1000 * ms)
+    }
+
+    /// Ticks of which each input is lacking for this long after it was due; after how long the budget is spent.
+    fn spent_after(lacks: Duration) -> Option<Duration> {
+        let (mut budget, mut now) = (budget(), Time(0));
+        for _ in 0..100_000 {
+            let due = now;
+            now = due.plus(lacks);
+            budget.note(due, Some(due));
+            if budget.is_spent(now, false) {
+                return Some(now.since(Time(0)));
+            }
+            budget.ran(now);
+            now = now.plus(Duration::from_micros(TICK_US).saturating_sub(lacks));
+        }
+        None
+    }
+
+    #[test]
+    fn a_single_stall_of_ten_seconds_spends_the_budget_and_a_longer_timeout_extends_it() {
+        let mut short = budget();
+        let mut long = StallBudget::new(Duration::from_micros(TICK_US), 4 * TIMEOUT, InputDelay::Auto);
+        for budget in [&mut short, &mut long] {
+            budget.note(at(0), Some(at(0)));
+            assert!(!budget.is_spent(at(10_000), false));
+        }
+        assert!(
+            short.is_spent(at(10_017), false)
+                && !long.is_spent(at(24_000), false)
+                && long.is_spent(at(24_017), false)
+        );
+    }
+
+    #[test]
+    fn stalls_of_any_length_add_up() {
+        let seconds = |ms: u64| spent_after(Duration::from_millis(ms)).map(|after| after.as_secs_f64());
+        for ms in [970, 250, 100, 50] {
+            let after = seconds(ms).expect("spent");
+            assert!((10.0..16.0).contains(&after), "{ms} ms: {after} s");
+        }
+        assert_eq!(seconds(16), None, "no more than a tick");
+        assert_eq!(seconds(18), None, "7 % slower than it should be, which is refilled");
+    }
+
+    #[test]
+    fn beside_a_fixed_input_delay_each_input_may_be_late_by_450_ms() {
+        let tick = Duration::from_micros(TICK_US);
+        for (own, spent_us) in [(InputDelay::Auto, 600_000 - TICK_US), (InputDelay::Ticks(2), 150_000)] {
+            let mut budget = StallBudget::new(tick, TIMEOUT, own);
+            budget.note(at(0), Some(at(0)));
+            assert_eq!(budget.spent(at(600)), Duration::from_micros(spent_us));
+        }
+    }
+
+    #[test]
+    fn a_budget_is_refilled_by_a_tenth_of_the_ticks_and_no_further() {
+        let mut budget = budget();
+        let stall = |budget: &mut StallBudget, from: u64, ms: u64| {
+            budget.note(at(from), Some(at(from)));
+            budget.ran(at(from + ms));
+        };
+        stall(&mut budget, 0, 4_000);
+        let after = |budget: &StallBudget| budget.spent(budget.noted).as_millis();
+        assert_eq!(after(&budget), 3_981);
+        for _ in 0..600 {
+            budget.ran(at(5_000));
+        }
+        assert_eq!(after(&budget), 2_981, "10 s of ticks");
+        for _ in 0..6_000 {
+            budget.ran(at(5_000));
+        }
+        assert_eq!(after(&budget), 0);
+        stall(&mut budget, 6_000, 99_000);
+        assert_eq!(after(&budget), 11_998, "little more than all of it can be spent");
+        assert!(budget.is_low(at(105_000)) && !budget.is_spent(at(105_000), false), "nothing lacks now");
+        for _ in 0..1_500 {
+            budget.ran(at(105_000));
+        }
+        assert!(!budget.is_low(at(105_000)));
+    }
+
+    #[test]
+    fn time_while_this_process_was_suspended_does_not_count() {
+        let mut budget = budget();
+        budget.note(at(0), Some(at(0)));
+        budget.forgive(at(60_000), Duration::from_secs(60));
+        assert!(!budget.is_spent(at(60_000), false));
+        let mut budget = self::budget();
+        budget.note(at(0), None);
+        budget.forgive(at(60_000), Duration::from_secs(60));
+        budget.note(at(60_001), Some(at(10)));
+        assert_eq!(budget.spent(at(60_001)), Duration::ZERO, "it was due while nothing could be received");
+    }
+
+    #[test]
+    fn what_lacked_before_a_countdown_counts_together_with_what_lacks_after_it() {
+        let mut budget = budget();
+        budget.note(at(0), Some(at(0)));
+        budget.note(at(6_000), None);
+        budget.note(at(9_000), Some(at(9_000)));
+        assert!(!budget.is_spent(at(13_000), false) && budget.is_spent(at(13_017), false));
+    }
+}

@@ -1,0 +1,403 @@
+//! Who holds the match up, and who is given up for it: whatever one peer sends, nobody else is blamed, and honest
+//! trouble costs nobody a seat.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::peers::{HOST, Peer, Wire, address, body, mesh, pair, run, with_body, with_header};
+use mini_rts_arena::game::{ControllerChoice, data};
+use mini_rts_arena::lab::{
+    Act, CampaignOptions, Change, Fault, LinkFaults, Scenario, VirtualMatch, VirtualSetup,
+};
+use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Pong, Resume, decode, encode};
+use mini_rts_arena::net::{End, InputDelay, RESUME_COUNTDOWN, Time};
+use mini_rts_arena::sim::PlayerId;
+
+const LINK: &str = "delay=20ms,jitter=2ms";
+/// By then every match here runs.
+const PLAYING: Time = Time(2_500_000);
+const PATIENCE: Duration = Duration::from_secs(200);
+
+/// Sends one input more in each of these intervals, to all.
+fn drips(every: Duration) -> Wire {
+    let mut from = None;
+    Box::new(move |now, _, bytes| {
+        if now < PLAYING {
+            return Some(bytes.to_vec());
+        }
+        Some(with_header(bytes, |header| {
+            let allowed = now.since(PLAYING).as_micros() / every.as_micros();
+            let from = *from.get_or_insert(header.first + u16::from(header.count));
+            let until = from.wrapping_add(allowed as u16);
+            let count = until.wrapping_sub(header.first) as i16;
+            header.count = header.count.min(count.max(0) as u8);
+        }))
+    })
+}
+
+fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
+    for peer in peers.iter().enumerate().filter(|(n, _)| *n != liar).map(|(_, peer)| peer) {
+        let seen = (&peer.ends[..], peer.inputs.len());
+        assert_eq!(seen, (&[End::Finished][..], ticks), "{what}: {}", peer.address);
+        let gone = peer.departed.iter().map(|departed| departed.0.index());
+        assert!({ gone }.all(|seat| seat == liar), "{what}: {:?}", peer.departed);
+    }
+}
+
+#[test]
+fn a_peer_that_drips_its_inputs_is_given_up_within_twenty_seconds() {
+    for every_ms in [970, 240, 50] {
+        let every = Duration::from_millis(every_ms);
+        let mut peers = pair(3_000, InputDelay::Auto, LINK);
+        peers[1].wire = drips(every);
+        let ended = run(&mut peers, PATIENCE, |_, peers| peers[1].dead |= !peers[0].ends.is_empty());
+        assert_eq!(peers[0].ends, [End::PeerLost(PlayerId(1))], "{every_ms} ms");
+        assert!(ended.since(PLAYING) < Duration::from_secs(20), "{every_ms} ms: {ended:?}");
+
+        let mut peers = mesh(3, 2_000, InputDelay::Auto, LINK);
+        peers[1].wire = drips(every);
+        let mut gone_at = None;
+        run(&mut peers, PATIENCE, |now, peers| {
+            if !peers[0].departed.is_empty() && !peers[2].departed.is_empty() {
+                gone_at.get_or_insert(now);
+            }
+        });
+        honest_play_on(&peers, 1, 2_000, "drips");
+        let gone_at = gone_at.expect("it departs");
+        assert!(gone_at.since(PLAYING) < Duration::from_secs(20), "{every_ms} ms: {gone_at:?}");
+        let after: Vec<Time> = peers[0].ran_at.iter().copied().filter(|&at| at > gone_at).collect();
+        let (ticks, took) = (after.len() as f64, after[after.len() - 1].since(gone_at).as_secs_f64());
+        assert!(ticks / took > 59.0, "{every_ms} ms: {ticks} ticks in {took} s after it was gone");
+    }
+}
+
+/// Withholds the inputs from the last peer for `length` at the beginning of each `every`.
+fn withholds(victim: SocketAddr, length: Duration, every: Duration) -> Wire {
+    Box::new(move |now, to, bytes| {
+        let since = now.since(PLAYING).as_micros() % every.as_micros();
+        let is_withheld = now > PLAYING && to == victim && since < length.as_micros();
+        Some(if is_withheld { with_header(bytes, |header| header.count = 0) } else { bytes.to_vec() })
+    })
+}
+
+/// The insider makes the others wait for the victim, who waits for the insider, and has them count down then.
+#[test]
+fn a_countdown_is_nobodys_hold_up() {
+    for seats in [3, 4] {
+        let (victim, ticks) = (seats - 1, 3_600);
+        let mut peers = mesh(seats, ticks, InputDelay::Auto, LINK);
+        let every = Duration::from_millis(4_500);
+        peers[1].wire = withholds(address(victim), Duration::from_millis(620), every);
+        let mut said_at = PLAYING.plus(Duration::from_millis(600));
+        run(&mut peers, PATIENCE, |now, peers| {
+            if now >= said_at {
+                said_at = said_at.plus(every);
+                let resume = encode(&Resume { pause: 0, at_us: now.plus(RESUME_COUNTDOWN).0 });
+                for to in (0..seats).filter(|&to| to != 1).map(address) {
+                    peers[1].session.forge(to, PacketId::Resume, &resume);
+                }
+            }
+        });
+        honest_play_on(&peers, 1, ticks as usize, "framed");
+    }
+}
+
+#[test]
+fn inputs_withheld_from_one_peer_now_and_then_cost_nobody_else_a_seat() {
+    for (length_ms, every_ms, delay) in
+        [(2_900, 5_000, InputDelay::Auto), (900, 2_000, InputDelay::Auto), (900, 2_000, InputDelay::Ticks(2))]
+    {
+        let (length, every) = (Duration::from_millis(length_ms), Duration::from_millis(every_ms));
+        let mut peers = mesh(3, 2_400, delay, LINK);
+        peers[1].wire = withholds(address(2), length, every);
+        run(&mut peers, PATIENCE, |_, peers| {
+            let spent = peers[0].session.seated().map_or(Duration::ZERO, |host| host.stalled(PlayerId(2)));
+            assert!(spent < Duration::from_secs(5), "{length_ms} of {every_ms} ms, {delay:?}: {spent:?}");
+        });
+        honest_play_on(&peers, 1, 2_400, "withholds now and then");
+    }
+}
+
+/// Without acknowledgements a peer may not commit far ahead: the peer that does not acknowledge is to blame.
+#[test]
+fn who_acknowledges_nothing_to_one_peer_holds_up_nobody_in_its_name() {
+    for victims in [vec![address(2)], vec![HOST, address(2)]] {
+        let mut peers = mesh(3, 1_200, InputDelay::Auto, LINK);
+        let mut wanted = std::collections::BTreeMap::new();
+        peers[1].wire = Box::new(move |now, to, bytes| {
+            if now < PLAYING || !victims.contains(&to) {
+                return Some(bytes.to_vec());
+            }
+            Some(with_header(bytes, |header| {
+                let now_wanted = header.first.wrapping_add_signed(header.wanted);
+                let frozen = *wanted.entry(to).or_insert(now_wanted);
+                header.behind = header.behind.saturating_sub(now_wanted.wrapping_sub(frozen));
+                header.wanted = frozen.wrapping_sub(header.first) as i16;
+            }))
+        });
+        run(&mut peers, PATIENCE, |_, _| {});
+        honest_play_on(&peers, 1, 1_200, "acknowledges nothing");
+    }
+}
+
+/// A tick late now and then, and Resume without end.
+#[test]
+fn a_flood_of_resumes_delays_the_match_by_no_more_than_a_countdown() {
+    let ticks = 2_400;
+    let mut peers = mesh(3, ticks, InputDelay::Auto, LINK);
+    let (length, every) = (Duration::from_millis(1_200), Duration::from_secs(30));
+    peers[1].wire = Box::new(move |now, _, bytes| {
+        let since = now.since(PLAYING).as_micros() % every.as_micros();
+        let is_withheld = now > PLAYING && since < length.as_micros();
+        Some(if is_withheld { with_header(bytes, |header| header.count = 0) } else { bytes.to_vec() })
+    });
+    let mut said_at = PLAYING;
+    run(&mut peers, PATIENCE, |now, peers| {
+        if now >= said_at {
+            said_at = now.plus(Duration::from_millis(25));
+            for (to, ahead) in [(HOST, Duration::from_millis(30)), (address(2), RESUME_COUNTDOWN)] {
+                for pause in [0, 1, 255] {
+                    let resume = encode(&Resume { pause, at_us: now.plus(ahead).0 });
+                    peers[1].session.forge(to, PacketId::Resume, &resume);
+                }
+            }
+        }
+    });
+    honest_play_on(&peers, 1, ticks as usize, "Resume flood");
+    let ran = &peers[0].ran_at;
+    let took = ran[ran.len() - 1].since(ran[0]).as_secs_f64();
+    let most = f64::from(ticks) / 60.0 + 2.0 * 1.3 + 3.5;
+    assert!(took < most, "{took} s");
+}
+
+/// Numbers that look random.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Forges one message of the insider to one of the others, whatever it may bring about.
+fn forge(draws: &mut Draws, now: Time, peers: &mut [Peer]) {
+    let to = address([0, 2][draws.below(2) as usize]);
+    let tick = (peers[1].inputs.len() as u32).saturating_sub(draws.below(80) as u32);
+    let forge = |peers: &mut [Peer], id: PacketId, body: &[u8]| peers[1].session.forge(to, id, body);
+    match draws.below(4) {
+        0 => {
+            let at = now.plus(Duration::from_millis(draws.below(5_000)));
+            let resume = Resume { pause: draws.below(3) as u8, at_us: at.0 };
+            forge(peers, PacketId::Resume, &encode(&resume));
+        }
+        1 => {
+            let count = draws.below(4);
+            let hashes = (0..count).collect();
+            let inputs = (0..count).map(|n| [n as u8; 4]).collect();
+            let list = DesyncHashes { first: tick, hashes, asks: draws.below(2) == 0, inputs };
+            forge(peers, PacketId::DesyncHashes, &encode(&list));
+        }
+        2 => forge(peers, PacketId::Bye, &encode(&Bye::Finished { ticks: tick, chain: draws.below(9) })),
+        _ => {
+            forge(peers, PacketId::Bye, &encode(&Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) }))
+        }
+    }
+}
+
+/// Changes or drops a datagram of the insider.
+fn mistreats(kind: u64, bytes: &[u8]) -> Option<Vec<u8>> {
+    match kind {
+        0 => Some(with_header(bytes, |header| header.count = 0)),
+        1 => Some(with_header(bytes, |header| header.chain[0] ^= 1)),
+        2 => Some(with_header(bytes, |header| header.behind += 7)),
+        3 => Some(with_header(bytes, |header| header.wanted = header.wanted.saturating_sub(20))),
+        4 if bytes[0] == PacketId::Acknowledge as u8 => None,
+        5 if bytes[0] == PacketId::PlayerInput as u8 => None,
+        _ => Some(bytes.to_vec()),
+    }
+}
+
+/// No sequence of messages by one moves the books that the second keeps on the third: beyond the 3 s that it takes until
+/// the third no longer needs the first, nothing is charged to it.
+#[test]
+fn nothing_that_one_peer_sends_moves_what_another_is_judged_by() {
+    for seed in 0..8 {
+        let mut peers = mesh(3, 1_800, InputDelay::Auto, LINK);
+        let spell = std::rc::Rc::new(std::cell::Cell::new((9, 0)));
+        let (mut draws, current) = (Draws(seed), spell.clone());
+        peers[1].wire = Box::new(move |_, to, bytes| {
+            let (kind, at) = current.get();
+            if to == address(at) { mistreats(kind, bytes) } else { Some(bytes.to_vec()) }
+        });
+        let (mut change_at, mut say_at, mut most) = (PLAYING, PLAYING, Duration::ZERO);
+        run(&mut peers, PATIENCE, |now, peers| {
+            if now >= change_at {
+                change_at = now.plus(Duration::from_millis(100 + draws.below(1_500)));
+                spell.set((draws.below(8), [0, 2][draws.below(2) as usize]));
+            }
+            if now >= say_at && peers[1].ends.is_empty() {
+                say_at = now.plus(Duration::from_millis(50 + draws.below(600)));
+                forge(&mut draws, now, peers);
+            }
+            for (by, of) in [(0, 2), (2, 0)] {
+                if let Some(judge) = peers[by].session.seated() {
+                    most = most.max(judge.stalled(PlayerId(of)));
+                }
+            }
+        });
+        assert!(most < Duration::from_millis(4_500), "seed {seed}: {most:?}");
+        honest_play_on(&peers, 1, 1_800, &format!("seed {seed}"));
+    }
+}
+
+/// Inputs at once, reports of margins 50 ms late, and each ping answered two pings later.
+fn pongs_late() -> Wire {
+    let mut echoes = std::collections::BTreeMap::<SocketAddr, Vec<u64>>::new();
+    Box::new(move |_, to, bytes| {
+        if bytes[0] == PacketId::Pong as u8 {
+            let mut pong: Pong = decode(body(bytes)).expect("a pong");
+            let echoes = echoes.entry(to).or_default();
+            echoes.push(pong.echo_us);
+            pong.echo_us = echoes[echoes.len().saturating_sub(3)];
+            return Some(with_body(bytes, PacketId::Pong, &encode(&pong)));
+        }
+        Some(with_header(bytes, |header| header.margin = if header.margin_tick > 0 { -500 } else { 0 }))
+    })
+}
+
+#[test]
+fn late_pongs_lengthen_no_delay() {
+    for seats in [2, 3] {
+        let delay_us = |wire: Option<Wire>| {
+            let mut peers = mesh(seats, 900, InputDelay::Auto, "delay=250us");
+            if let Some(wire) = wire {
+                peers[1].wire = wire;
+            }
+            let mut longest_us = 0;
+            run(&mut peers, PATIENCE, |now, peers| {
+                if now > Time(8_000_000) {
+                    longest_us = longest_us.max(peers[0].session.delay_us().unwrap_or(0));
+                }
+            });
+            longest_us
+        };
+        let (late_us, usual_us) = (delay_us(Some(pongs_late())), delay_us(None));
+        assert!(late_us < usual_us + 100_000, "{seats} seats: {late_us} us instead of {usual_us}");
+    }
+}
+
+#[test]
+fn a_false_clock_draws_no_match_along() {
+    for (seats, ahead_us) in [(2, 10_000_000), (3, 10_000_000), (3, 240_000), (3, -240_000), (3, -10_000_000)]
+    {
+        let mut peers = mesh(seats, 1_800, InputDelay::Auto, LINK);
+        peers[1].wire = Box::new(move |_, _, bytes| {
+            if bytes[0] != PacketId::Pong as u8 {
+                return Some(bytes.to_vec());
+            }
+            let mut pong: Pong = decode(body(bytes)).expect("a pong");
+            pong.clock_us = pong.clock_us.map(|clock_us| clock_us + ahead_us);
+            Some(with_body(bytes, PacketId::Pong, &encode(&pong)))
+        });
+        run(&mut peers, PATIENCE, |_, _| {});
+        for peer in peers.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, peer)| peer) {
+            let ran = &peer.ran_at;
+            let rate = 1_799.0 / ran[ran.len() - 1].since(ran[0]).as_secs_f64();
+            assert!((59.5..60.5).contains(&rate), "{seats} seats, {ahead_us} us: {rate} ticks/s");
+        }
+    }
+}
+
+fn setup(seed: u64, peers: usize, ticks: u32) -> VirtualSetup {
+    let rules = data::rules("endless").expect("built in");
+    let options = CampaignOptions { peers: Some(peers), rules, ..crate::campaigns::options(1, seed, ticks) };
+    let controllers = std::iter::repeat_n(ControllerChoice::Probe, peers).collect();
+    VirtualSetup { controllers, numbered_every: None, ..options.setup(seed) }
+}
+
+fn steady(peers: usize, delay_ms: u64) -> Scenario {
+    let link = LinkFaults {
+        delay: Duration::from_millis(delay_ms),
+        jitter: Duration::from_millis(2),
+        ..LinkFaults::default()
+    };
+    Scenario::steady(peers, link)
+}
+
+/// Seeds of a campaign: `SEEDS=200 cargo test --release --test network stalls:: -- --nocapture`. Without it one seed plays
+/// the first part of each match.
+fn seeds() -> Option<u64> {
+    std::env::var("SEEDS").ok()?.parse().ok()
+}
+
+/// Plays the scenario with all seeds: nobody departs.
+fn nobody_departs(what: &str, seconds: u32, scenario: impl Fn(u64) -> Scenario) {
+    let ticks = 60 * if seeds().is_some() { seconds } else { seconds.min(15) };
+    for seed in 0..seeds().unwrap_or(1) {
+        let mut scenario = scenario(seed);
+        // The pace counts once all is well again.
+        scenario.quiet_at =
+            scenario.acts.last().map_or(scenario.quiet_at, |(at, _)| at.plus(Duration::from_secs(3)));
+        let setup = setup(seed, scenario.clocks.len(), ticks);
+        let result = VirtualMatch::new(setup, scenario).play();
+        let ends: Vec<String> = result.ends.iter().map(ToString::to_string).collect();
+        let all = format!("tick_limit after {ticks} ticks");
+        assert!(ends.iter().all(|end| *end == all), "{what}, seed {seed}: {ends:?}");
+        assert_eq!(result.violations, [], "{what}, seed {seed}");
+    }
+}
+
+/// Times at which something happens, every `every_ms` from `first_ms` on, shifted a little by the seed.
+fn times(seed: u64, first_ms: u64, every_ms: u64, count: u64) -> impl Iterator<Item = Time> {
+    (0..count).map(move |n| Time(1_000 * (first_ms + every_ms * n) + seed * 7_919 % 1_000_000))
+}
+
+#[test]
+fn a_laptop_suspended_for_two_seconds_ten_times_keeps_its_seat() {
+    nobody_departs("suspended", 330, |seed| {
+        let mut scenario = steady(3, 20);
+        let pause = Act::Pause(1, Duration::from_secs(2), Fault::Sleep);
+        scenario.acts.extend(times(seed, 5_000, 30_000, 10).map(|at| (at, pause)));
+        scenario
+    });
+}
+
+#[test]
+fn a_link_with_outages_costs_nobody_a_seat() {
+    nobody_departs("outages", 90, |seed| {
+        let mut scenario = steady(3, 20);
+        for at in times(seed, 5_000, 2_400, 35) {
+            for (from, to) in [(0, 1), (1, 0)] {
+                scenario.acts.push((at, Act::Link(from, to, Change::Cut(Some(Fault::Outage)))));
+                let end = at.plus(Duration::from_millis(120));
+                scenario.acts.push((end, Act::Link(from, to, Change::Cut(None))));
+            }
+        }
+        scenario.acts.sort_by_key(|&(at, _)| at);
+        scenario
+    });
+}
+
+#[test]
+fn a_processor_that_stops_now_and_then_keeps_its_seat() {
+    nobody_departs("stops", 90, |seed| {
+        let mut scenario = steady(3, 20);
+        let pause = Act::Pause(1, Duration::from_millis(80), Fault::Sleep);
+        scenario.acts.extend(times(seed, 4_000, 1_000, 90).map(|at| (at, pause)));
+        scenario
+    });
+}
+
+#[test]
+fn a_peer_far_away_keeps_its_seat() {
+    nobody_departs("far away", 60, |_| {
+        let mut scenario = steady(3, 20);
+        for other in 0..2 {
+            for way in [other * 3 + 2, 6 + other] {
+                scenario.links[way].delay = Duration::from_millis(200);
+            }
+        }
+        scenario
+    });
+}
