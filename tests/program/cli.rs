@@ -350,8 +350,13 @@ fn a_host_refuses_by_name_and_stays_open() {
     fails(&join(&["--room=secret", "--ticks=61"]), "60 ticks, not 61");
     fails(&join(&["--room=secret", "--tick-rate=30"]), "60 ticks/s, not 30");
     fails(&join(&["--room=secret", "--seat=0"]), "seat 0");
-    let good =
-        Arena::run(home.path(), &["join", &address, "--headless", "--json", "--room=secret", "--wait=10"]);
+    // Nothing stands on the standard input; then the code does.
+    fails(&join(&["--room=-"]), "a code needs a character");
+    let code = home.path().join("code");
+    std::fs::write(&code, " Secret\r\n").expect("written");
+    let mut good = command(home.path(), &["join", &address, "--headless", "--json", "--room=-", "--wait=10"]);
+    good.stdin(std::fs::File::open(&code).expect("a file"));
+    let good = Arena::start(good);
     assert_eq!((good.end().code, host.end().code), (Some(0), Some(0)));
 }
 

@@ -2,6 +2,7 @@
 //! and no others.
 
 use clap::Args;
+use std::io::{self, BufRead, IsTerminal, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -82,7 +83,8 @@ pub(crate) struct NetworkArguments {
     /// up to 4133; a guest any.
     #[arg(long)]
     pub(crate) port: Option<u16>,
-    /// The code of a locked room. Neither case nor blanks count.
+    /// The code of a locked room. Neither case nor blanks count. With - it is the first line of the standard input, so
+    /// that neither a list of processes nor the history of a shell has it.
     #[arg(long, value_name = "CODE", value_parser = room_code)]
     pub(crate) room: Option<String>,
     #[command(flatten)]
@@ -346,9 +348,27 @@ fn updates() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=60)
 }
 
+/// Most bytes that are read for a room code.
+const ROOM_CODE_BYTES_MAX: u64 = 1024;
+
 fn room_code(text: &str) -> Result<String, String> {
+    if text == "-" {
+        return typed_room_code(&mut io::stdin().lock());
+    }
     let is_something = !RoomCode::of(text).is_open();
     is_something.then(|| text.to_owned()).ok_or_else(|| "a code needs a character that is no blank".into())
+}
+
+/// The room code in the first line of the input.
+fn typed_room_code(input: &mut dyn BufRead) -> Result<String, String> {
+    let mut line = String::new();
+    if io::stdin().is_terminal() {
+        logln!("the room code, then Enter:");
+    }
+    let read = input.take(ROOM_CODE_BYTES_MAX).read_line(&mut line);
+    read.map_err(|error| format!("the code cannot be read from the standard input: {error}"))?;
+    let code = line.trim_end_matches(['\r', '\n']);
+    if code == "-" { Err("a code needs more than a hyphen".into()) } else { room_code(code) }
 }
 
 fn host_seat(text: &str) -> Result<u8, String> {
