@@ -56,7 +56,7 @@ pub(crate) struct CheckArguments {
     pub(crate) faults: bool,
     /// Let each seed draw a seat that keeps to no rule: it withholds, lies, forges, replays, says different things
     /// to different peers, leaves at any step. Nothing may panic, the others end alike, and none of them is lost or
-    /// stands for longer than 16 s. With a server, it is one of the clients.
+    /// stands for longer than 20 s. With a server, it is one of the clients.
     #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "baseline", "inject_desync"])]
     pub(crate) byzantine: bool,
     /// Play only shard K of N, counted from 0: the seeds from `--seed` + K on, each N-th. All shards together

@@ -6,9 +6,9 @@ use super::ByzantineFigures;
 use crate::net::Time;
 use crate::sim::TickRate;
 
-/// Longest that honest players may stand, without a pause, for what one seat does: a stall budget, and the agreement on
-/// its departure or that of somebody who has crashed.
-const STALL_MAX: Duration = Duration::from_secs(16);
+/// Longest that honest players may stand, without a pause, for what one seat does: a stall budget of 10 s, 5 s more for a
+/// seat that names a cause, a countdown of 3 s, and the agreement on a departure.
+const STALL_MAX: Duration = Duration::from_secs(20);
 /// Until then a match has begun, or is off for all: ready within 5 s, found within 5 s, a wait of 10 s.
 const BEGUN_WITHIN: Duration = Duration::from_secs(30);
 

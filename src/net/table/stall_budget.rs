@@ -19,6 +19,8 @@ const REFILL_PART: u32 = 10;
 const RELAYED_FROM: Duration = Duration::from_secs(3);
 /// More time for a peer that claims to have run less than this one: to name the cause, and to catch up.
 const NAME_WITHIN: Duration = Duration::from_secs(2);
+/// This much is left at least of the budget of a player who names the cause of what it was charged for.
+const LEFT_TO_WHO_NAMES: Duration = Duration::from_secs(3);
 /// The refill after which a budget that was spent no longer counts as spent: that of 5 s of ticks.
 const SETTLED: Duration = Duration::from_millis(500);
 
@@ -111,10 +113,9 @@ impl StallBudget {
         self.since.is_some() && self.spent(now) >= self.whole.saturating_add(more)
     }
 
-    /// Gives half of the budget back: this player has named who it waits for.
-    pub(in crate::net) fn restore_half(&mut self, now: Time) {
-        let half = self.whole.checked_div(2).unwrap_or_default();
-        let spent = self.spent(now).min(half);
+    /// Leaves 3 s of the budget: this player has named who it waits for.
+    pub(in crate::net) fn restore_part(&mut self, now: Time) {
+        let spent = self.spent(now).min(self.whole.saturating_sub(LEFT_TO_WHO_NAMES));
         self.restore();
         self.spent = spent;
     }
@@ -128,6 +129,11 @@ impl StallBudget {
     pub(in crate::net) fn is_relayed(&self, now: Time) -> bool {
         self.since.is_some() && self.spent(now) >= RELAYED_FROM
     }
+}
+
+/// Longest time for which one player can hold the match up at once, with all that is added to a whole budget.
+pub(in crate::net) fn longest(timeout: Duration) -> Duration {
+    whole(timeout).saturating_add(NAME_WITHIN).saturating_add(LEFT_TO_WHO_NAMES)
 }
 
 /// The whole budget: no less than twice the silence that is allowed.

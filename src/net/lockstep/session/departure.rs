@@ -21,7 +21,7 @@ use crate::net::indexed::BySeat;
 use crate::net::lockstep::gate::QUEUE_TICKS;
 use crate::net::table::link::Link;
 use crate::net::table::settings::OnLoss;
-use crate::net::table::stall_budget::whole;
+use crate::net::table::stall_budget::longest;
 use crate::net::time::Time;
 use crate::net::wire::message::{Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
@@ -293,7 +293,7 @@ impl LockstepSession {
         }
         // A whole budget may have to be spent there, and in a match of windows a user decides then.
         let decide = if self.settings.on_loss == OnLoss::Wait { DECIDE_WITHIN } else { Duration::ZERO };
-        let to_agree = whole(self.settings.timeout) + OWN_EVIDENCE + decide;
+        let to_agree = longest(self.settings.timeout) + OWN_EVIDENCE + decide;
         for link in self.links_to(differs.union(claims)) {
             let Some(peer) = self.links.get(link) else { continue };
             let player = peer.player;
@@ -332,7 +332,7 @@ impl LockstepSession {
             }
         }
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
-        play.stalls.names(self.now, by, suspicion.seats);
+        play.stalls.names_cause(self.now, by);
         play.departures.said[by] = Some(suspicion);
         self.agree_on_suspects();
         Ok(())

@@ -95,7 +95,9 @@ impl LockstepSession {
     /// countdown, and the others are told.
     pub(super) fn count_down_after_stall(&mut self, player: PlayerId) {
         let at = self.now.plus(RESUME_COUNTDOWN);
-        if self.has_stalled_for(LONG_STALL) {
+        let suspects = self.play.as_ref().map(|play| play.departures.suspects()).unwrap_or_default();
+        // The match no longer waits for a suspect.
+        if self.has_stalled_for(LONG_STALL) && !suspects.contains(player) {
             self.count_down_to(at, player);
         }
     }

@@ -5,7 +5,7 @@
 //! has run more than who holds it up passes on what it has. Who lacks an input of a tick that its author claims to have
 //! run takes it from others: an honest author says so in the very datagram that brings the input, so nobody can forge what
 //! another sends. And who waits for another has waited for it at least as long as others wait for the two of them: it
-//! names the cause first, and then has half of its budget again.
+//! names the cause first, and then has a part of its budget again.
 
 use core::time::Duration;
 
@@ -36,8 +36,8 @@ pub(super) struct Stalls {
     judged_from: BySeat<Time>,
     /// Until when each seat's inputs are taken from others, too.
     relayed_until: BySeat<Time>,
-    /// The seats that each seat has named as the cause.
-    named: BySeat<Seats>,
+    /// Whether each seat has named a cause since its budget was last whole.
+    has_named: BySeat<bool>,
     /// Inputs that are passed on to each seat.
     help: BySeat<Help>,
     question: Option<Question>,
@@ -66,7 +66,7 @@ impl Stalls {
             budgets: BySeat::from_fn(|| StallBudget::new(tick, timeout, own)),
             judged_from: BySeat::default(),
             relayed_until: BySeat::default(),
-            named: BySeat::default(),
+            has_named: BySeat::default(),
             help: BySeat::default(),
             question: None,
         }
@@ -86,8 +86,10 @@ impl Stalls {
 
     /// A tick has run.
     pub(super) fn ran(&mut self, now: Time) {
-        for budget in self.budgets.iter_mut() {
+        for player in (0..PLAYERS_MAX as u8).map(PlayerId) {
+            let budget = &mut self.budgets[player];
             budget.ran(now);
+            self.has_named[player] &= budget.spent(now) > Duration::ZERO;
         }
     }
 
@@ -96,11 +98,11 @@ impl Stalls {
         (0..PLAYERS_MAX as u8).map(PlayerId).filter(|&player| now < self.relayed_until[player]).collect()
     }
 
-    /// This seat suspects others: whom it had not named before is the cause of what it is charged for.
-    pub(super) fn names(&mut self, now: Time, by: PlayerId, seats: Seats) {
-        if !seats.difference(self.named[by]).is_empty() {
-            self.named[by] = self.named[by].union(seats);
-            self.budgets[by].restore_half(now);
+    /// This seat suspects others: they may be the cause of what it is charged for. It has a part of its budget again, once
+    /// until the budget is whole: nobody gains time by naming one seat after another.
+    pub(super) fn names_cause(&mut self, now: Time, by: PlayerId) {
+        if !core::mem::replace(&mut self.has_named[by], true) {
+            self.budgets[by].restore_part(now);
         }
     }
 
