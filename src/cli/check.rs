@@ -8,16 +8,18 @@ mod campaign;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::args::{CheckArguments, SeatInjection};
 use super::console::shown;
 use super::headless::progress_bar;
-use super::{console, paths, setup};
+use super::{address, console, paths};
 use clap::ValueEnum as _;
 use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use mini_rts_arena::net::{Architecture, InputDelay};
+use mini_rts_arena::transport::DEFAULT_PORT;
 
 /// How long one side of a check between two machines waits for the other.
 const WAIT: Duration = Duration::from_secs(600);
@@ -118,11 +120,24 @@ fn check_injection(arguments: &CheckArguments, peers: u8, side: Side) -> anyhow:
     if matches!(side, Side::Connecting(_)) { Ok(()) } else { what.check(arguments.ticks) }
 }
 
+/// The address to listen at, which may stand for all of this machine.
+fn own_address(text: &str) -> anyhow::Result<SocketAddr> {
+    let bare = text.parse().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)).ok();
+    bare.or_else(|| text.parse().ok()).map_or_else(|| one_address(text), Ok)
+}
+
+/// The address to connect to: of IPv4 if it has one.
+fn one_address(text: &str) -> anyhow::Result<SocketAddr> {
+    let mut found = address::resolve(text)?;
+    found.sort_by_key(SocketAddr::is_ipv6);
+    Ok(found[0])
+}
+
 /// Which side of a check between two machines this is, if it is one.
 fn side(arguments: &CheckArguments) -> anyhow::Result<Side> {
     let side = match (&arguments.listen, &arguments.connect) {
-        (Some(address), _) => Side::Listening(setup::resolve(address, true)?),
-        (None, Some(address)) => Side::Connecting(setup::resolve(address, true)?),
+        (Some(address), _) => Side::Listening(own_address(address)?),
+        (None, Some(address)) => Side::Connecting(one_address(address)?),
         (None, None) => return Ok(Side::All),
     };
     if arguments.peers.is_some_and(|peers| peers != 2) {

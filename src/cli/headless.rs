@@ -11,7 +11,7 @@ use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments
 use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
-use super::{output, setup};
+use super::{address, output, setup};
 use mini_rts_arena::game::{
     Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary, data,
 };
@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let network = &arguments.game.network;
-    let udp = setup::bind(network, PortChoice::Default, None)?;
+    let udp = setup::bind(network, PortChoice::Default, &mut Vec::new())?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
@@ -44,12 +44,16 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let arguments = &taking_back(arguments.clone())?;
     let game = &arguments.game;
     let network = &game.network;
-    let given = arguments.address.as_deref().map(|address| setup::resolve(address, network.is_ipv4()));
-    let given = given.transpose()?;
-    let udp = setup::bind(network, PortChoice::Any, given)?;
-    let host = given.map_or_else(|| find_host(game), Ok)?;
-    let prepared = setup::join(arguments, host, &udp.reachable_at())?;
-    play_on(game, prepared.game, udp, None, Some((arguments, host)))
+    let mut hosts = match &arguments.address {
+        Some(address) => address::resolve(address)?,
+        None => arguments.kept_hosts.clone(),
+    };
+    let udp = setup::bind(network, PortChoice::Any, &mut hosts)?;
+    if hosts.is_empty() {
+        hosts.push(find_host(game)?);
+    }
+    let prepared = setup::join(arguments, &hosts, &udp.reachable_at())?;
+    play_on(game, prepared.game, udp, None, Some((arguments, &hosts)))
 }
 
 /// The arguments with what takes back the seat that was played last, if that is asked for.
@@ -59,7 +63,7 @@ pub(crate) fn taking_back(mut arguments: JoinArguments) -> anyhow::Result<JoinAr
             bail!("there is no seat to return to: only a server keeps one, and only for a while");
         };
         seat.put_into(&mut arguments);
-        arguments.address.get_or_insert_with(|| seat.host.to_string());
+        arguments.kept_hosts = seat.hosts;
     }
     Ok(arguments)
 }
@@ -101,28 +105,30 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
 }
 
-/// Runs the match thread to its end and says what came of it; `guest` is who asks a host that is elsewhere.
+/// Runs the match thread to its end and says what came of it; `guest` is who asks a host that is elsewhere, at one of
+/// these addresses.
 fn play_on(
     game: &MatchArguments,
     prepared: Match,
     udp: Udp,
     announcer: Option<Announcer>,
-    guest: Option<(&JoinArguments, SocketAddr)>,
+    guest: Option<(&JoinArguments, &[SocketAddr])>,
 ) -> anyhow::Result<ExitCode> {
-    let asked = guest.map(|(_, host)| host);
     let port = udp.local_address().port();
     let thread = start(prepared, udp, game.network.link.link)?;
-    match asked {
-        Some(host) => logln!("asking {host}; Ctrl-C leaves"),
+    let asked = guest.map(|(_, hosts)| list(hosts));
+    match &asked {
+        Some(hosts) => logln!("asking {hosts}; Ctrl-C leaves"),
         None => logln!("waiting for another player; Ctrl-C leaves"),
     }
-    let mut announced = None;
+    let (mut announced, mut is_seated) = (None, false);
     let mut keeper = SeatKeeper::default();
     let finished = watch(thread, game.terms.ticks, |progress| {
+        is_seated |= matches!(progress, Some(Progress::Event(MatchEvent::Confirmed(_))));
         keeper.refresh();
-        if let (Some((arguments, host)), Some(Progress::Event(MatchEvent::Token(token, room)))) =
+        if let (Some((arguments, hosts)), Some(Progress::Event(MatchEvent::Token(token, room)))) =
             (guest, progress)
-            && let Err(error) = keeper.keep(&KeptSeat::new(arguments, host, room.0, *token))
+            && let Err(error) = keeper.keep(&KeptSeat::new(arguments, hosts, room.0, *token))
         {
             logln!("the seat is not kept for `arena join --return`: {error:#}");
         }
@@ -141,7 +147,13 @@ fn play_on(
     }
     // Only now may the room disappear from lists.
     drop(announcer);
-    report(game, port, &finished, asked)
+    // Without an answer of the host, nobody else was waited for.
+    report(game, port, &finished, asked.filter(|_| !is_seated))
+}
+
+/// The addresses of one host.
+fn list(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 /// Starts a match thread. From here on Ctrl-C leaves the match, so only now may a line say that it does.
@@ -233,12 +245,12 @@ pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
     bar
 }
 
-/// Prints what came of a match; `asked` is the host, if that is elsewhere.
+/// Prints what came of a match; `asked` is the host that has given no seat, if that is elsewhere.
 pub(crate) fn report(
     game: &MatchArguments,
     port: u16,
     finished: &Finished,
-    asked: Option<SocketAddr>,
+    asked: Option<String>,
 ) -> anyhow::Result<ExitCode> {
     let json = game.output.json;
     let summary = match (&finished.result, asked) {

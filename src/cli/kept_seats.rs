@@ -29,8 +29,8 @@ const REFRESH: Duration = Duration::from_secs(10);
 /// Content of the file: everything that a process needs to take the seat back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptSeat {
-    /// The server.
-    pub(crate) host: SocketAddr,
+    /// The addresses of the server.
+    pub(crate) hosts: Vec<SocketAddr>,
     /// The room, as lists of rooms name it.
     pub(crate) room: String,
     token: String,
@@ -43,10 +43,10 @@ pub(crate) struct KeptSeat {
 
 impl KeptSeat {
     /// The seat that these arguments have led to.
-    pub(crate) fn new(arguments: &JoinArguments, host: SocketAddr, room: u64, token: Token) -> Self {
+    pub(crate) fn new(arguments: &JoinArguments, hosts: &[SocketAddr], room: u64, token: Token) -> Self {
         let game = &arguments.game;
         Self {
-            host,
+            hosts: hosts.to_vec(),
             room: room_text(room),
             token: token_text(token),
             name: game.player.name,
@@ -243,7 +243,7 @@ mod tests {
         let mut arguments: JoinArguments = usual();
         arguments.game.network.room = Some("oak".into());
         let host = "192.168.1.20:4124".parse().expect("an address");
-        KeptSeat::new(&arguments, host, 7, Token([number; 16]))
+        KeptSeat::new(&arguments, &[host], 7, Token([number; 16]))
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) fn start_bot(
     join.game.terms.rules = game.terms.rules;
     join.game.network.room = game.network.room;
     join.game.output = OutputArguments { record: Some("off".into()), json: false, ..game.output };
-    let prepared = setup::join(&join, host, &udp.reachable_at())?;
+    let prepared = setup::join(&join, &[host], &udp.reachable_at())?;
     MatchThread::start(prepared.game.with_clock(clock), udp, None).context("the system has no thread left")
 }
 

@@ -3,6 +3,7 @@
 #[macro_use]
 pub(crate) mod console;
 
+pub(crate) mod address;
 pub(crate) mod args;
 mod balance;
 mod bench;

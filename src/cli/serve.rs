@@ -79,6 +79,7 @@ impl Served {
         let game = MatchArguments { network, ..game.clone() };
         let join = JoinArguments {
             address: None,
+            kept_hosts: Vec::new(),
             game,
             seat: None,
             via: Vec::new(),
@@ -86,13 +87,13 @@ impl Served {
             returns: false,
         };
         let udp = Udp::bind(address.ip(), PortChoice::Any)?;
-        Ok(Self { server, port, address, game: setup::join(&join, address, &[])?, udp, beacon })
+        Ok(Self { server, port, address, game: setup::join(&join, &[address], &[])?, udp, beacon })
     }
 }
 
 fn start(arguments: &ServeArguments, host: Option<Token>) -> anyhow::Result<(ServerThread, Beacon, u16)> {
     let network = &arguments.network;
-    let udp = setup::bind(network, PortChoice::Default, None)?;
+    let udp = setup::bind(network, PortChoice::Default, &mut Vec::new())?;
     let port = udp.local_address().port();
     let prepared = setup::serve(arguments, port, host)?;
     logln!("seed {}", prepared.seed);

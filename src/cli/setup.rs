@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
-    AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, RoomCode, ServerConfig, ServerSession, Settings,
-    Token,
+    ALTERNATIVES_MAX, AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join,
+    LockstepSession, MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, RoomCode, ServerConfig,
+    ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
-use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
+use mini_rts_arena::transport::{PortChoice, Udp, clock};
 
 /// From the last guest's arrival to tick 0, without a window.
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
@@ -39,28 +39,32 @@ pub(crate) struct Prepared {
     pub(crate) seed: Option<u64>,
 }
 
-/// The socket that the flags ask for, or the usual one; its address is the first line on stderr. `to` is whom it
-/// must reach.
+/// The sockets that the flags ask for, or the usual ones; their addresses are the first lines on stderr. Of `hosts`, the
+/// addresses of whom they must reach, those remain that they can.
 pub(crate) fn bind(
     network: &NetworkArguments,
     usual: PortChoice,
-    to: Option<SocketAddr>,
+    hosts: &mut Vec<SocketAddr>,
 ) -> anyhow::Result<Udp> {
-    let any = match to {
-        Some(SocketAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    };
-    let ip = network.bind.unwrap_or(any);
-    if let Some(to) = to.filter(|to| to.is_ipv4() != ip.is_ipv4()) {
-        bail!("{to} cannot be reached from {ip}: leave --bind out, or give an address of the same kind");
-    }
+    let ip = network.bind.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |ip| ip.to_canonical());
     let port = match network.port {
         None => usual,
         Some(0) => PortChoice::Any,
         Some(port) => PortChoice::Exactly(port),
     };
     let udp = Udp::bind(ip, port)?;
-    logln!("listening {}", udp.local_address());
+    if let Some(&first) = hosts.first() {
+        hosts.retain(|to| udp.local_addresses().any(|own| own.is_ipv4() == to.is_ipv4()));
+        if hosts.is_empty() {
+            let own = udp.local_address().ip();
+            bail!(
+                "{first} cannot be reached from {own}: leave --bind out, or give an address of the same kind"
+            );
+        }
+    }
+    for address in udp.local_addresses() {
+        logln!("listening {address}");
+    }
     Ok(udp)
 }
 
@@ -218,16 +222,19 @@ pub(crate) fn serve(
     Ok(PreparedServer { server: Server::new(session, options), beacon, seed: config.seed })
 }
 
-/// A guest's match with the host at `address`; `own` are the addresses where others may find this guest.
+/// A guest's match with the host, which is at one of the addresses `hosts`; `own` are the addresses where others may find
+/// this guest.
 pub(crate) fn join(
     arguments: &JoinArguments,
-    address: SocketAddr,
+    hosts: &[SocketAddr],
     own: &[SocketAddr],
 ) -> anyhow::Result<Prepared> {
     let game = &arguments.game;
     let (rules, map) = (rules(&game.terms)?, map(&game.terms)?);
+    let (&host, alternatives) = hosts.split_first().context("no address to join")?;
     let guest = GuestConfig {
-        host: address,
+        host,
+        alternatives: alternatives.iter().copied().take(ALTERNATIVES_MAX).collect(),
         room_code: room_code(&game.network),
         seat: arguments.seat,
         rules: rules.as_deref().map(fingerprint),
@@ -259,30 +266,6 @@ pub(crate) fn drawn_token() -> anyhow::Result<Token> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).context("the system has no random numbers")?;
     Ok(Token(bytes))
-}
-
-/// `ADDR[:PORT]` as an address; a name's of IPv4, or else of IPv6.
-pub(crate) fn resolve(text: &str, is_ipv4: bool) -> anyhow::Result<SocketAddr> {
-    // A bare IPv6 address has colons of its own.
-    let bare = text.parse().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)).ok();
-    let whole = text.parse().ok();
-    if let Some(address) = bare.or(whole) {
-        return Ok(address);
-    }
-    let port = text.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
-    if let Some((host, port)) = port
-        && port.parse::<u16>().is_err()
-    {
-        bail!("{port:?} is no UDP port: give one from 0 to 65535, or {host} alone for {DEFAULT_PORT}");
-    }
-    let text = if port.is_some() { text.to_owned() } else { format!("{text}:{DEFAULT_PORT}") };
-    let advice = || {
-        format!(
-            "no such host: {text}; give an address such as 192.168.1.20:{DEFAULT_PORT}, or none to look on the LAN"
-        )
-    };
-    let mut found = text.to_socket_addrs().with_context(advice)?;
-    found.find(|address| address.is_ipv4() == is_ipv4).with_context(advice)
 }
 
 fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {

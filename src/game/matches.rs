@@ -29,7 +29,7 @@ use super::session::Session;
 use crate::net::discovery::RoomId;
 use crate::net::message::{Choice, PacketId};
 use crate::net::{
-    AuthString, ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Time, Transmit,
+    AuthString, ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit,
 };
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -63,7 +63,7 @@ pub struct Match {
 }
 
 impl Node for Match {
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
     }
 

@@ -1,10 +1,8 @@
 //! The interface of a match to its driver, on a peer and on a server alike: in real time a thread
 //! ([`super::NodeThread`]), in virtual time the lab's simulated network, and tests.
 
-use std::net::SocketAddr;
-
 use super::match_event::MatchEvent;
-use crate::net::{Time, Transmit};
+use crate::net::{Source, Time, Transmit};
 
 /// One process of a match, without clock, socket or thread: datagrams and times go in; datagrams, events and
 /// the next deadline come out.
@@ -14,7 +12,7 @@ use crate::net::{Time, Transmit};
 /// wait for the next datagram or [`Self::poll_timeout`].
 pub trait Node {
     /// Handles a datagram that arrived at `now` from this address; call [`Self::advance`] after the last one.
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]);
+    fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]);
 
     /// Does everything that is due at `now`: runs ticks, sends, detects silence.
     fn advance(&mut self, now: Time);

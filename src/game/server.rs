@@ -17,7 +17,8 @@ use super::recording::Recording;
 use super::stats::Histogram;
 use crate::net::message::PacketId;
 use crate::net::{
-    AuthString, ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit,
+    AuthString, ClientStatus, End, Event, Roster, ServerSession, ServerTick, Source, Time, TimedInputs,
+    Transmit,
 };
 use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
@@ -82,7 +83,7 @@ pub struct Server {
 }
 
 impl Node for Server {
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
     }
 

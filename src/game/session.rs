@@ -9,8 +9,8 @@ use crate::net::discovery::Beacon;
 use crate::net::message::{Choice, PacketId};
 use crate::net::{
     Architecture, ChatText, ClientSession, DropCause, DueTick, Event, Expected, Join, LinkStatus,
-    LockstepSession, MatchConfig, PacketProtection, Pause, Time, TooManyCommands, TooManyLines, Traffic,
-    Transmit, WaitsFor,
+    LockstepSession, MatchConfig, PacketProtection, Pause, Source, Time, TooManyCommands, TooManyLines,
+    Traffic, Transmit, WaitsFor,
 };
 use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -60,7 +60,7 @@ macro_rules! seated {
 }
 
 impl Session {
-    pub(super) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    pub(super) fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         each!(self, session => session.handle_datagram(now, from, bytes));
         let Self::Joining(join) = self else { return };
         let Some(seat) = join.take_seat() else { return };

@@ -30,7 +30,8 @@ const FAREWELL: Duration = Duration::from_millis(2000);
 pub(crate) enum LaunchRequest {
     Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
-    Join(Box<JoinArguments>, SocketAddr),
+    /// A match at one of these addresses.
+    Join(Box<JoinArguments>, Vec<SocketAddr>),
 }
 
 impl LaunchRequest {
@@ -105,7 +106,7 @@ impl Game {
         let parts = match &request {
             LaunchRequest::Practice(arguments) => practice(arguments)?,
             LaunchRequest::Host(arguments) => host(arguments)?,
-            LaunchRequest::Join(arguments, address) => join(arguments, *address)?,
+            LaunchRequest::Join(arguments, address) => join(arguments, address.clone())?,
         };
         let port = parts.server.as_ref().map_or(parts.udp.local_address().port(), |&(_, port)| port);
         let (thread, view) = MatchThread::start_with_view(parts.game, parts.udp, parts.link)
@@ -172,8 +173,8 @@ impl Game {
 
     /// Keeps the seat on a server for the case that this process dies.
     fn keep_seat(&mut self, token: Token, room: RoomId) {
-        let LaunchRequest::Join(arguments, host) = &self.request else { return };
-        if let Err(error) = self.keeper.keep(&KeptSeat::new(arguments, *host, room.0, token)) {
+        let LaunchRequest::Join(arguments, hosts) = &self.request else { return };
+        if let Err(error) = self.keeper.keep(&KeptSeat::new(arguments, hosts, room.0, token)) {
             logln!("the seat is not kept for a return: {error:#}");
         }
     }
@@ -332,7 +333,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     if arguments.has_server() {
         return serve(arguments);
     }
-    let udp = setup::bind(&game.network, PortChoice::Default, None)?;
+    let udp = setup::bind(&game.network, PortChoice::Default, &mut Vec::new())?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
@@ -367,10 +368,10 @@ fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
     })
 }
 
-fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
+fn join(arguments: &JoinArguments, mut hosts: Vec<SocketAddr>) -> anyhow::Result<Parts> {
     let game = &arguments.game;
-    let udp = setup::bind(&game.network, PortChoice::Any, Some(address))?;
-    let prepared = setup::join(arguments, address, &udp.reachable_at())?;
+    let udp = setup::bind(&game.network, PortChoice::Any, &mut hosts)?;
+    let prepared = setup::join(arguments, &hosts, &udp.reachable_at())?;
     Ok(Parts {
         game: prepared.game,
         udp,

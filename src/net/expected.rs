@@ -10,6 +10,7 @@ use super::connection::handshake::PENDING_MAX;
 use super::connection::protection::{ENVELOPE_BYTES, TAG_BYTES, connection_id};
 use super::discovery::DISCOVERY_BYTES_MAX;
 use super::drop_cause::DropCause;
+use super::table::settings::ALTERNATIVES_MAX;
 use super::wire::message::{Delivery, JOIN_REQUEST_BYTES, PacketId};
 use crate::sim::PLAYERS_MAX;
 
@@ -21,8 +22,8 @@ const CONNECTIONS_MAX: usize = PLAYERS_MAX + PENDING_MAX + CLOSING_MAX;
 pub struct Expected {
     /// The ids of the session's connections.
     connections: ArrayVec<u32, CONNECTIONS_MAX>,
-    /// The host or server that was asked for a seat.
-    asked: Option<SocketAddr>,
+    /// The addresses of the host or server that was asked for a seat.
+    asked: ArrayVec<SocketAddr, { 1 + ALTERNATIVES_MAX }>,
 }
 
 /// Whose datagram it may be.
@@ -35,7 +36,11 @@ pub enum Origin {
 }
 
 impl Expected {
-    pub(super) fn new(connections: impl Iterator<Item = u32>, asked: Option<SocketAddr>) -> Self {
+    pub(super) fn new(
+        connections: impl Iterator<Item = u32>,
+        asked: impl IntoIterator<Item = SocketAddr>,
+    ) -> Self {
+        let asked = asked.into_iter().take(1 + ALTERNATIVES_MAX).collect();
         Self { connections: connections.take(CONNECTIONS_MAX).collect(), asked }
     }
 
@@ -50,7 +55,7 @@ impl Expected {
             PacketId::RoomQuery if bytes.len() != DISCOVERY_BYTES_MAX => Err(DropCause::Malformed),
             PacketId::JoinRequest | PacketId::RoomQuery => Ok(Origin::Stranger),
             PacketId::JoinChallenge | PacketId::JoinRefused | PacketId::JoinShare
-                if self.asked == Some(from) =>
+                if self.asked.contains(&from) =>
             {
                 Ok(Origin::Stranger)
             }

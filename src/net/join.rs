@@ -21,10 +21,10 @@ use super::connection::signing::Signer;
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
 use super::expected::Expected;
-use super::outbox::{Outbox, Transmit};
+use super::outbox::{Outbox, Source, Transmit};
 use super::rate_limit::TokenBucket;
 use super::table::admission::ASK_EVERY;
-use super::table::settings::{GuestConfig, Settings};
+use super::table::settings::{ALTERNATIVES_MAX, GuestConfig, Settings};
 use super::time::Time;
 use super::wire::architecture::Architecture;
 use super::wire::message::{
@@ -43,6 +43,8 @@ const REFUSALS: u8 = 2;
 const UNPROVEN_MAX: u8 = 3;
 /// Challenges and shares that are answered, a second: each costs a multiplication.
 const CHECKS_PER_S: u64 = 20;
+/// A host at one of several addresses that has not proven itself for so long is left for the others.
+const EXCHANGE_FOR: Duration = Duration::from_secs(1);
 /// How long a guest asks for a seat with its keys before it exchanges new ones.
 const ENTER_FOR: Duration = Duration::from_secs(3);
 
@@ -52,6 +54,12 @@ pub struct Join {
     guest: Applicant,
     request: JoinRequest,
     entry: JoinEntry,
+    /// Other addresses of the host, which are asked with the first until one answers.
+    alternatives: ArrayVec<SocketAddr, ALTERNATIVES_MAX>,
+    /// Why an address that was left for another was no good.
+    left_for: Option<Refusal>,
+    /// Deadline of the proof, after which the address that has answered is left for another.
+    prove_by: Time,
     /// When to ask again.
     ask_at: Time,
     /// The refusal of the last request, and how many requests in a row had one.
@@ -149,7 +157,7 @@ impl Join {
             public_key: pair_secret.public(),
             signing_key: signer.public(),
         };
-        let guest = Applicant {
+        let applicant = Applicant {
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             host: guest.host,
@@ -162,9 +170,12 @@ impl Join {
         };
         Self {
             now,
-            guest,
+            guest: applicant,
             request,
             entry,
+            alternatives: guest.alternatives,
+            left_for: None,
+            prove_by: now,
             ask_at: now,
             refused: None,
             refusals: 0,
@@ -183,17 +194,18 @@ impl Join {
     }
 
     /// Handles a received datagram.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    pub fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
-        let handled = self.on_answer(from, bytes);
+        let handled = self.on_answer(from.into(), bytes);
         self.out.traffic.count(handled);
     }
 
     /// Which datagrams this session can use now.
     #[must_use]
     pub fn expected(&self) -> Expected {
-        Expected::new(core::iter::once(self.request.connection_id), Some(self.guest.host))
+        let asked = core::iter::once(self.guest.host).chain(self.alternatives.iter().copied());
+        Expected::new(core::iter::once(self.request.connection_id), asked)
     }
 
     /// Counts datagrams that [`Self::expected`] has kept from this session.
@@ -201,11 +213,17 @@ impl Join {
         self.out.traffic.dropped.count(cause, times);
     }
 
-    fn on_answer(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    fn on_answer(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
-        if from != self.guest.host {
-            return Err(OutOfPlace);
+        if from.address != self.guest.host {
+            // The first that answers is the host, unless it cannot prove itself.
+            let other = self.alternatives.iter_mut().find(|other| **other == from.address);
+            let other = other.filter(|_| matches!(self.phase, Phase::Asking)).ok_or(OutOfPlace)?;
+            if handshake_nonce(body) != Some(self.request.nonce) {
+                return Err(DropCause::Unauthenticated);
+            }
+            core::mem::swap(other, &mut self.guest.host);
         }
         match id {
             PacketId::JoinChallenge | PacketId::JoinShare | PacketId::JoinRefused => self.on_reply(id, body),
@@ -255,6 +273,9 @@ impl Join {
         self.guest.rng.fill_bytes(&mut *random);
         let exchange = Exchange::new(&context, &random);
         self.request.share = *exchange.share();
+        if matches!(self.phase, Phase::Asking) {
+            self.prove_by = self.now.plus(EXCHANGE_FOR);
+        }
         self.phase = Phase::Exchanging(exchange);
         self.progress();
         Ok(())
@@ -278,9 +299,11 @@ impl Join {
             self.unproven = self.unproven.saturating_add(1);
             if self.unproven >= UNPROVEN_MAX {
                 self.close(End::Refused(Refusal::RoomCode));
-            } else {
+            } else if self.alternatives.is_empty() {
                 self.begin_anew();
                 self.ask_at = self.now.plus(REQUEST_EVERY);
+            } else {
+                self.leave_address(Some(Refusal::RoomCode));
             }
             return Err(DropCause::Unauthenticated);
         };
@@ -346,12 +369,13 @@ impl Join {
         }
         if self.guest.give_up_at.is_some_and(|at| self.now >= at) {
             let later = if let Phase::Entering(entering) = &self.phase { entering.later } else { None };
-            self.close(later.map_or(End::NoAnswer, End::Refused));
+            let why = later.or(self.left_for);
+            self.close(why.map_or(End::NoAnswer, End::Refused));
         } else if self.now >= self.ask_at {
             let refused = self.refused.take();
             self.refusals = if refused.is_some() { self.refusals.saturating_add(1) } else { 0 };
             match refused.filter(|_| self.refusals >= REFUSALS) {
-                Some(reason) => self.close(End::Refused(reason)),
+                Some(reason) => self.leave_address(Some(reason)),
                 None => self.ask(),
             }
         }
@@ -360,6 +384,9 @@ impl Join {
     fn ask(&mut self) {
         self.ask_at = self.now.plus(REQUEST_EVERY);
         match &mut self.phase {
+            Phase::Exchanging(_) if !self.alternatives.is_empty() && self.now >= self.prove_by => {
+                self.leave_address(None);
+            }
             Phase::Entering(entering) if self.now >= entering.until => {
                 self.begin_anew();
                 self.ask();
@@ -368,11 +395,29 @@ impl Join {
                 let entry = entering.protection.seal(PacketId::JoinEntry as u8, &encode(&self.entry));
                 self.out.transmit(self.guest.host, entry);
             }
-            Phase::Asking | Phase::Exchanging(_) => {
+            Phase::Asking => {
+                for at in 0..=self.alternatives.len() {
+                    let other = at.checked_sub(1).and_then(|at| self.alternatives.get(at));
+                    let to = other.copied().unwrap_or(self.guest.host);
+                    self.out.transmit(to, handshake(PacketId::JoinRequest, &self.request));
+                }
+            }
+            Phase::Exchanging(_) => {
                 self.out.transmit(self.guest.host, handshake(PacketId::JoinRequest, &self.request));
             }
             Phase::Closed => {}
         }
+    }
+
+    /// The address that answered has not proven itself: asks the others, or gives up if there are none.
+    fn leave_address(&mut self, why: Option<Refusal>) {
+        let Some(next) = self.alternatives.pop() else {
+            return self.close(End::Refused(why.unwrap_or(Refusal::RoomCode)));
+        };
+        self.left_for = why.or(self.left_for);
+        self.guest.host = next;
+        self.begin_anew();
+        self.ask_at = self.now.plus(REQUEST_EVERY);
     }
 
     /// When [`Self::handle_timeout`] has something to do next.

@@ -1,16 +1,42 @@
 //! What a session has to output: datagrams and events, with the traffic counts of its links.
 
 use alloc::collections::VecDeque;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use crate::net::connection::protection::SealedPacket;
 use crate::net::event::{Event, Traffic};
+
+/// Address of another process, with the local address at which its datagrams arrive. An answer leaves from there: on a
+/// computer with several addresses the system may choose another, which the other end has never asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The other end's address.
+    pub address: SocketAddr,
+    /// The local address, where it is known.
+    pub local: Option<IpAddr>,
+}
+
+impl Source {
+    /// The other end's IP address.
+    #[must_use]
+    pub const fn ip(&self) -> IpAddr {
+        self.address.ip()
+    }
+}
+
+impl From<SocketAddr> for Source {
+    fn from(address: SocketAddr) -> Self {
+        Self { address, local: None }
+    }
+}
 
 /// A datagram to send.
 #[derive(Clone, Debug)]
 pub struct Transmit {
     /// The destination.
     pub to: SocketAddr,
+    /// The local address to send from; `None` leaves it to the system.
+    pub local: Option<IpAddr>,
     /// The datagram.
     pub datagram: SealedPacket,
 }
@@ -40,7 +66,8 @@ impl Outbox {
     }
 
     /// Queues a datagram to be sent. If the queue is full it is dropped, like a lost datagram.
-    pub(super) fn transmit(&mut self, to: SocketAddr, datagram: SealedPacket) {
+    pub(super) fn transmit(&mut self, to: impl Into<Source>, datagram: SealedPacket) {
+        let Source { address: to, local } = to.into();
         if self.transmits.is_empty() {
             // Begins at the front again, where the memory is warm: the whole queue has 600 kB.
             self.transmits.clear();
@@ -48,7 +75,7 @@ impl Outbox {
         if self.transmits.len() < OUT_MAX {
             self.traffic.packets_sent += 1;
             self.traffic.bytes_sent += datagram.bytes().len() as u64;
-            self.transmits.push_back(Transmit { to, datagram });
+            self.transmits.push_back(Transmit { to, local, datagram });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Rooms announced and found on the LAN, in two ways at once: mDNS, and broadcasts on [`DISCOVERY_PORT`].
 //! Either alone is enough; a failure is reported as a [`Warning`], and the other continues.
 //!
-//! IPv4 only, as the game's sockets are.
+//! Broadcasts exist in IPv4 alone; on a network without it, mDNS finds rooms by IPv6.
 
 mod announcer;
 mod browser;

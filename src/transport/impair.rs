@@ -244,7 +244,7 @@ mod tests {
         let mut arrived = Vec::new();
         for n in 0..datagrams {
             let datagram = SealedPacket::unconnected(&n.to_le_bytes());
-            link.push(Time(u64::from(n) * 10_000), Transmit { to, datagram });
+            link.push(Time(u64::from(n) * 10_000), Transmit { to, datagram, local: None });
         }
         while let Some(at) = link.next_at() {
             let next = link.pop(at).expect("due");

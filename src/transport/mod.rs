@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod discovery;
 mod impair;
+mod socket;
 mod timer;
 mod udp;
 

@@ -1,18 +1,18 @@
-//! The UDP socket of a peer, and the thread that listens on it.
+//! The UDP sockets of a peer, and the threads that listen on them.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::clock;
+use super::socket::{BoundSocket, Read};
 use crate::net::message::OWN_ADDRESSES_MAX;
-use crate::net::{DATAGRAM_BYTES_MAX, DropCause, Expected, Origin, Time, Transmit};
+use crate::net::{DATAGRAM_BYTES_MAX, DropCause, Expected, Origin, Source, Time, Transmit};
 
 /// The port that hosts listen on if it is free.
 pub const DEFAULT_PORT: u16 = 4124;
@@ -22,6 +22,8 @@ pub const LAST_DEFAULT_PORT: u16 = 4133;
 const RECEIVED_MAX: usize = 512;
 /// Once this many wait, those of strangers are dropped: the rest of the queue is for connections.
 const STRANGERS_MAX: usize = RECEIVED_MAX / 2;
+/// Most free ports of one family that are tried until one is free in the other, too.
+const ANY_PORT_TRIES: u32 = 16;
 /// How often the receive thread checks whether it should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long the receive thread rests after an error that may persist.
@@ -67,32 +69,33 @@ pub enum BindError {
 pub struct Received {
     /// When the receive thread read it.
     pub at: Time,
-    /// The sender's address.
-    pub from: SocketAddr,
+    /// The sender's address, and the own one at which it arrived.
+    pub from: Source,
     /// Its bytes.
     pub bytes: ArrayVec<u8, DATAGRAM_BYTES_MAX>,
 }
 
-/// A bound UDP socket with its receive thread. It sends sealed datagrams and nothing else.
+/// The UDP sockets of a peer, one for each address family and both with one port, with a receive thread each. It sends
+/// sealed datagrams and nothing else.
 #[derive(Debug)]
 pub struct Udp {
-    socket: Arc<UdpSocket>,
-    address: SocketAddr,
+    /// IPv4 before IPv6; at least one.
+    sockets: ArrayVec<Arc<BoundSocket>, 2>,
     received: Receiver<Received>,
     is_wanted: Arc<AtomicBool>,
     door: Arc<Door>,
     unsent: u64,
-    /// What the receive thread knows.
+    /// Datagrams that the receive threads let in.
     expected: Option<Expected>,
-    thread: Option<JoinHandle<()>>,
+    threads: ArrayVec<JoinHandle<()>, 2>,
 }
 
 /// What both threads know of the datagrams that come in.
 #[derive(Debug, Default)]
 struct Door {
     expected: Mutex<Option<Expected>>,
-    /// Whether the receive thread has not seen it. It locks for a change alone, so that the other never waits for it.
-    is_changed: AtomicBool,
+    /// Counts the changes. A receive thread locks for a change alone, so that the others never wait for it.
+    changes: AtomicU64,
     /// Not among those expected, by cause.
     refused: [AtomicU64; DropCause::ALL.len()],
     /// Too long, or beyond the room in the queue.
@@ -100,55 +103,78 @@ struct Door {
 }
 
 impl Udp {
-    /// Binds a port and begins to listen.
+    /// Binds a port and begins to listen: `0.0.0.0` at all addresses of IPv4, `::` at all addresses of both families, as
+    /// far as the system has them.
     ///
     /// # Errors
     /// If the port or address is not available.
     pub fn bind(ip: IpAddr, port: PortChoice) -> Result<Self, BindError> {
-        let socket = match port {
-            PortChoice::Exactly(port) => open(SocketAddr::new(ip, port))?,
-            PortChoice::Any => open(SocketAddr::new(ip, 0))?,
+        let sockets = match port {
+            PortChoice::Exactly(port) => open(ip, port)?,
+            PortChoice::Any => {
+                // Another process may have the port in the other family.
+                let mut tries = (0..ANY_PORT_TRIES).map(|_| open(ip, 0));
+                let is_other = |tried: &Result<_, _>| !matches!(tried, Err(BindError::InUse(_)));
+                tries.find(is_other).unwrap_or_else(|| open(ip, 0))?
+            }
             PortChoice::Default => {
-                let try_port = |port| match open(SocketAddr::new(ip, port)) {
+                let try_port = |port| match open(ip, port) {
                     Err(BindError::InUse(_)) => None,
                     other => Some(other),
                 };
                 (DEFAULT_PORT..=LAST_DEFAULT_PORT).find_map(try_port).ok_or(BindError::AllInUse)??
             }
         };
-        let io = |error| BindError::Io { address: SocketAddr::new(ip, 0), error };
-        let address = socket.local_addr().map_err(io)?;
-        socket.set_read_timeout(Some(LOOK_EVERY)).map_err(io)?;
-        let socket = Arc::new(socket);
         let (sender, received) = bounded(RECEIVED_MAX);
         let (is_wanted, door) = (Arc::new(AtomicBool::new(true)), Arc::new(Door::default()));
-        let thread = std::thread::Builder::new().name("udp-receive".into()).spawn({
-            let (socket, is_wanted, door) = (socket.clone(), is_wanted.clone(), door.clone());
-            move || receive(&socket, &sender, &is_wanted, &door)
-        });
-        let thread = Some(thread.map_err(io)?);
-        Ok(Self { socket, address, received, is_wanted, door, unsent: 0, expected: None, thread })
+        let threads = ArrayVec::new();
+        let mut udp = Self { sockets, received, is_wanted, door, unsent: 0, expected: None, threads };
+        for socket in &udp.sockets {
+            let (socket, sender) = (socket.clone(), sender.clone());
+            let (is_wanted, door) = (udp.is_wanted.clone(), udp.door.clone());
+            let thread = std::thread::Builder::new().name("udp-receive".into());
+            let thread = thread.spawn(move || receive(&socket, &sender, &is_wanted, &door));
+            udp.threads
+                .push(thread.map_err(|error| BindError::Io { address: SocketAddr::new(ip, 0), error })?);
+        }
+        Ok(udp)
     }
 
-    /// The address it is bound to, with the port that was chosen.
+    /// The addresses it is bound to, IPv4 first, with the port that was chosen.
+    pub fn local_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.sockets.iter().map(|socket| socket.address)
+    }
+
+    /// The first of them.
+    ///
+    /// # Panics
+    /// Never: there is at least one socket.
     #[must_use]
-    pub const fn local_address(&self) -> SocketAddr {
-        self.address
+    pub fn local_address(&self) -> SocketAddr {
+        self.local_addresses().next().expect("a socket")
     }
 
-    /// Where others may find this socket: its address, or those of the machine's interfaces if it listens on
-    /// all of them; loopback is left out then.
+    /// Gives the addresses at which others may find it: its own, or those of the machine's interfaces if it listens on all of them, of
+    /// IPv4 first. Left out then are loopback and the link-local addresses of IPv6, which say nothing to others.
     #[must_use]
     pub fn reachable_at(&self) -> ArrayVec<SocketAddr, OWN_ADDRESSES_MAX> {
-        let port = self.address.port();
-        if !self.address.ip().is_unspecified() {
-            return core::iter::once(self.address).collect();
+        let address = self.local_address();
+        if !address.ip().is_unspecified() {
+            return core::iter::once(address).collect();
         }
         // A machine that does not tell them is still found at the address that the host sees.
         let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-        let is_good = |ip: &IpAddr| !ip.is_loopback() && ip.is_ipv4() == self.address.is_ipv4();
-        let ips = interfaces.iter().map(if_addrs::Interface::ip).filter(is_good);
-        ips.map(|ip| SocketAddr::new(ip, port)).take(OWN_ADDRESSES_MAX).collect()
+        let of = |is_ipv4: bool| {
+            let is_here = self.local_addresses().any(|own| own.is_ipv4() == is_ipv4);
+            let is_good = move |ip: &IpAddr| {
+                is_here && ip.is_ipv4() == is_ipv4 && !ip.is_loopback() && !is_link_local_v6(ip)
+            };
+            interfaces.iter().map(if_addrs::Interface::ip).filter(is_good)
+        };
+        // Each family has a place.
+        let ipv4_max = OWN_ADDRESSES_MAX - usize::from(of(false).next().is_some());
+        let ips = of(true).take(ipv4_max).chain(of(false));
+        ips.map(|ip| SocketAddr::new(ip, address.port())).take(OWN_ADDRESSES_MAX).collect()
     }
 
     /// From now on only these datagrams come out; all, until this is called for the first time.
@@ -158,7 +184,7 @@ impl Udp {
         }
         self.expected = Some(expected.clone());
         *self.door.expected.lock().unwrap_or_else(PoisonError::into_inner) = Some(expected.clone());
-        self.door.is_changed.store(true, Ordering::Release);
+        self.door.changes.fetch_add(1, Ordering::Release);
     }
 
     /// How many datagrams were not among those that are expected since this was called last, by what they were.
@@ -177,9 +203,10 @@ impl Udp {
     /// Sends a datagram. If that fails it is counted and dropped, like a lost datagram; so is each that belongs to a
     /// connection without encryption, as only virtual runs have them.
     pub fn send(&mut self, transmit: &Transmit) {
-        if transmit.datagram.is_plaintext()
-            || self.socket.send_to(transmit.datagram.bytes(), transmit.to).is_err()
-        {
+        let Transmit { to, local, datagram } = transmit;
+        let socket = self.sockets.iter().find(|socket| socket.address.is_ipv4() == to.is_ipv4());
+        let socket = socket.filter(|_| !datagram.is_plaintext());
+        if socket.is_none_or(|socket| socket.send(datagram.bytes(), *to, *local).is_err()) {
             self.unsent += 1;
         }
     }
@@ -200,48 +227,65 @@ impl Udp {
 impl Drop for Udp {
     fn drop(&mut self) {
         self.is_wanted.store(false, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             // It ends within LOOK_EVERY, and a panic in it has been printed already.
             let _ = thread.join();
         }
     }
 }
 
-/// Opens a socket without SO_REUSEADDR: a taken port is an error on every system.
-fn open(address: SocketAddr) -> Result<UdpSocket, BindError> {
-    let bind = || {
-        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-        socket.bind(&address.into())?;
-        Ok(UdpSocket::from(socket))
+/// Opens a socket for each address family that `ip` stands for. Of both families, either is enough.
+fn open(ip: IpAddr, port: u16) -> Result<ArrayVec<Arc<BoundSocket>, 2>, BindError> {
+    let one = |ip: IpAddr, port: u16| {
+        let address = SocketAddr::new(ip, port);
+        BoundSocket::bind(address, LOOK_EVERY).map(Arc::new).map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => BindError::InUse(port),
+            ErrorKind::AddrNotAvailable => BindError::NoSuchAddress(ip),
+            _ => BindError::Io { address, error },
+        })
     };
-    bind().map_err(|error: std::io::Error| match error.kind() {
-        ErrorKind::AddrInUse => BindError::InUse(address.port()),
-        ErrorKind::AddrNotAvailable => BindError::NoSuchAddress(address.ip()),
-        _ => BindError::Io { address, error },
-    })
+    let mut sockets = ArrayVec::new();
+    if ip != IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        sockets.push(one(ip.to_canonical(), port)?);
+        return Ok(sockets);
+    }
+    let ipv4 = one(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
+    if let Err(BindError::InUse(_)) = ipv4 {
+        return ipv4.map(|_| sockets);
+    }
+    sockets.extend(ipv4.ok());
+    match one(ip, sockets.first().map_or(port, |ipv4: &Arc<BoundSocket>| ipv4.address.port())) {
+        Ok(ipv6) => sockets.push(ipv6),
+        // The system has no IPv6, or has switched it off.
+        Err(error) if matches!(error, BindError::InUse(_)) || sockets.is_empty() => return Err(error),
+        Err(_) => {}
+    }
+    Ok(sockets)
 }
 
-fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, door: &Door) {
+/// Whether others need to know an interface of theirs to reach it.
+const fn is_link_local_v6(ip: &IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
+}
+
+fn receive(socket: &BoundSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, door: &Door) {
     // As long as any datagram: on Windows a datagram longer than the buffer is an error.
     let mut buffer = vec![0; usize::from(u16::MAX)];
-    let mut expected = None;
+    let mut known = (None, 0);
     while is_wanted.load(Ordering::Relaxed) {
-        match socket.recv_from(&mut buffer) {
-            Ok((length, from)) => {
-                door.renew(&mut expected);
-                if !door.admits(expected.as_ref(), from, &buffer[..length], sender.len()) {
-                    continue;
-                }
-                let Ok(bytes) = buffer[..length].try_into() else {
-                    door.dropped.fetch_add(1, Ordering::Relaxed);
-                    continue;
-                };
-                match sender.try_send(Received { at: clock::now(), from, bytes }) {
-                    Ok(()) => {}
-                    Err(TrySendError::Full(_)) => {
-                        door.dropped.fetch_add(1, Ordering::Relaxed);
+        match socket.receive(&mut buffer) {
+            Ok(Read { from, bytes, stride }) => {
+                door.renew(&mut known);
+                let mut rest = &buffer[..bytes.min(buffer.len())];
+                loop {
+                    let (datagram, more) = rest.split_at(stride.max(1).min(rest.len()));
+                    if !door.take(known.0.as_ref(), from, datagram, sender) {
+                        return;
                     }
-                    Err(TrySendError::Disconnected(_)) => return,
+                    rest = more;
+                    if rest.is_empty() {
+                        break;
+                    }
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
@@ -254,11 +298,35 @@ fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool
 }
 
 impl Door {
-    /// The receive thread takes over what is expected, if it has changed.
-    fn renew(&self, expected: &mut Option<Expected>) {
-        if self.is_changed.load(Ordering::Relaxed) && self.is_changed.swap(false, Ordering::Acquire) {
+    /// A receive thread takes over what is expected, if it has changed since it last looked.
+    fn renew(&self, (expected, seen): &mut (Option<Expected>, u64)) {
+        let changes = self.changes.load(Ordering::Acquire);
+        if changes != *seen {
+            *seen = changes;
             expected.clone_from(&self.expected.lock().unwrap_or_else(PoisonError::into_inner));
         }
+    }
+
+    /// Queues a datagram if it may be. False if nobody takes them any more.
+    fn take(
+        &self,
+        expected: Option<&Expected>,
+        from: Source,
+        bytes: &[u8],
+        sender: &Sender<Received>,
+    ) -> bool {
+        if !self.admits(expected, from.address, bytes, sender.len()) {
+            return true;
+        }
+        let Ok(bytes) = bytes.try_into() else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
+        let queued = sender.try_send(Received { at: clock::now(), from, bytes });
+        if matches!(queued, Err(TrySendError::Full(_))) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        !matches!(queued, Err(TrySendError::Disconnected(_)))
     }
 
     /// Whether a datagram joins the `waiting` ones; counted if not.
@@ -279,7 +347,7 @@ mod tests {
     use super::*;
     use crate::net::discovery::RoomQuery;
     use crate::net::{PacketProtection, SealedPacket};
-    use std::net::Ipv4Addr;
+    use std::net::UdpSocket;
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -289,9 +357,13 @@ mod tests {
         let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let raw = UdpSocket::bind((LOOPBACK, 0)).expect("a port");
         raw.send_to(&[0; DATAGRAM_BYTES_MAX + 5], b.local_address()).expect("sent");
-        a.send(&Transmit { to: b.local_address(), datagram: SealedPacket::unconnected(&[1, 2, 3]) });
+        a.send(&Transmit {
+            to: b.local_address(),
+            local: None,
+            datagram: SealedPacket::unconnected(&[1, 2, 3]),
+        });
         let received = b.received().recv_timeout(Duration::from_secs(5)).expect("a datagram");
-        assert_eq!((&received.bytes[..], received.from), (&[1, 2, 3][..], a.local_address()));
+        assert_eq!((&received.bytes[..], received.from.address), (&[1, 2, 3][..], a.local_address()));
         assert_eq!(b.dropped(), 1);
     }
 
@@ -325,7 +397,7 @@ mod tests {
         let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let plaintext = PacketProtection::plaintext(1, 2).seal(5, &[1]);
         for datagram in [plaintext, SealedPacket::unconnected(&[9])] {
-            a.send(&Transmit { to: b.local_address(), datagram });
+            a.send(&Transmit { to: b.local_address(), local: None, datagram });
         }
         let received = b.received().recv_timeout(Duration::from_secs(5)).expect("the second");
         assert_eq!((&received.bytes[..], a.unsent()), (&[9][..], 1));
@@ -338,7 +410,7 @@ mod tests {
         // A socket must ask before it may broadcast, and nothing can be sent to port 0.
         let refused = [(Ipv4Addr::BROADCAST, 9), (Ipv4Addr::LOCALHOST, 0)].map(SocketAddr::from);
         for to in refused.into_iter().chain([b.local_address()]) {
-            a.send(&Transmit { to, datagram: SealedPacket::unconnected(&[7]) });
+            a.send(&Transmit { to, local: None, datagram: SealedPacket::unconnected(&[7]) });
         }
         let received = b.received().recv_timeout(Duration::from_secs(5)).expect("the last");
         assert_eq!((&received.bytes[..], a.unsent()), (&[7][..], 2));
@@ -353,5 +425,39 @@ mod tests {
         let error =
             Udp::bind(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1)), PortChoice::Any).expect_err("foreign");
         assert!(matches!(error, BindError::NoSuchAddress(_)), "{error}");
+    }
+
+    #[test]
+    fn both_families_share_a_port_and_an_answer_leaves_from_the_address_that_was_asked() {
+        let any = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let mut host = Udp::bind(any, PortChoice::Any).expect("a port");
+        let port = host.local_address().port();
+        assert!(host.local_address().is_ipv4() && host.local_addresses().all(|own| own.port() == port));
+        // All of 127.0.0.0/8 is this machine; the system answers from 127.0.0.1 unless a datagram names another.
+        let second = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), port));
+        let ipv6 = host.local_addresses().nth(1).map(|_| SocketAddr::from((Ipv6Addr::LOCALHOST, port)));
+        for to in [Some(second), ipv6].into_iter().flatten() {
+            let raw = UdpSocket::bind(SocketAddr::new(if to.is_ipv4() { LOOPBACK } else { any }, 0))
+                .expect("a port");
+            raw.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
+            raw.send_to(&[1], to).expect("sent");
+            let asked = host.received().recv_timeout(Duration::from_secs(20)).expect("a datagram").from;
+            assert_eq!(asked.local, Some(to.ip()));
+            host.send(&Transmit {
+                to: asked.address,
+                local: asked.local,
+                datagram: SealedPacket::unconnected(&[2]),
+            });
+            assert_eq!(raw.recv_from(&mut [0; 4]).expect("an answer"), (1, to));
+            // An address that is not this machine's is left to the system.
+            let gone = Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))).filter(|_| to.is_ipv4());
+            host.send(&Transmit {
+                to: asked.address,
+                local: gone,
+                datagram: SealedPacket::unconnected(&[3]),
+            });
+            assert_eq!(raw.recv_from(&mut [0; 4]).expect("an answer").0, 1);
+            assert_eq!(host.unsent(), 0);
+        }
     }
 }

@@ -14,7 +14,8 @@ use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId
 use mini_rts_arena::net::{
     AdmissionRules, Architecture, ClientSession, ENVELOPE_BYTES, End, Entropy, Event, FRAGMENT_BYTES,
     GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss, PacketProtection,
-    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, TAG_BYTES, Time, TimedInputs, Transmit,
+    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Source, TAG_BYTES, Time, TimedInputs,
+    Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -304,7 +305,7 @@ impl Room {
             let sent: Vec<Transmit> =
                 std::iter::from_fn(|| each!(&mut self.peers[n].node, session => session.poll_transmit()))
                     .collect();
-            for Transmit { to, datagram } in sent {
+            for Transmit { to, datagram, .. } in sent {
                 let Some(to) = (0..self.peers.len()).find(|&peer| address(peer) == to) else { continue };
                 self.carry(n, to, datagram.bytes());
                 is_dirty[to] |= !self.peers[n].is_cut;
@@ -347,7 +348,7 @@ impl Room {
     /// A datagram comes in; nothing is done about it yet.
     pub(crate) fn deliver(&mut self, from: usize, to: usize, bytes: &[u8]) {
         let now = self.now;
-        each!(&mut self.peers[to].node, session => session.handle_datagram(now, address(from), bytes));
+        each!(&mut self.peers[to].node, session => session.handle_datagram(now, Source::from(address(from)), bytes));
     }
 
     /// A body in the envelope that `to` takes from `from`, with the next number; a real datagram with the same is

@@ -47,7 +47,7 @@ impl Wire {
             server.advance(*now);
             while let Some(transmit) = server.poll_transmit() {
                 let to = if transmit.to == one.1 { &mut one.0 } else { &mut other.0 };
-                to.handle_datagram(*now, HOST, transmit.datagram.bytes());
+                to.handle_datagram(*now, HOST.into(), transmit.datagram.bytes());
             }
             while server.poll_event().is_some() {}
         }
@@ -65,8 +65,8 @@ fn advance(
     from.0.advance(now);
     while let Some(transmit) = from.0.poll_transmit() {
         match &mut server {
-            Some(server) => server.handle_datagram(now, from.1, transmit.datagram.bytes()),
-            None => to.0.handle_datagram(now, from.1, transmit.datagram.bytes()),
+            Some(server) => server.handle_datagram(now, from.1.into(), transmit.datagram.bytes()),
+            None => to.0.handle_datagram(now, from.1.into(), transmit.datagram.bytes()),
         }
     }
     while from.0.poll_event().is_some() {}
@@ -98,7 +98,7 @@ fn a_match_of_three_in_steady_state_allocates_nothing() {
                 while let Some(transmit) = peers[from].poll_transmit() {
                     let to = (0..3).find(|&to| address(to) == transmit.to).expect("a peer");
                     let from = address(from as u8);
-                    peers[usize::from(to)].handle_datagram(now, from, transmit.datagram.bytes());
+                    peers[usize::from(to)].handle_datagram(now, from.into(), transmit.datagram.bytes());
                 }
                 while peers[from].poll_event().is_some() {}
             }

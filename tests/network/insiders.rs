@@ -432,3 +432,48 @@ fn guests_behind_one_router_take_every_seat_by_flag_or_code() {
         all
     );
 }
+
+/// A guest that looks for its host at `addresses`, and the hosts that are there; who is asked and what came of it.
+fn look(addresses: &[SocketAddr], hosts: &mut [(SocketAddr, LockstepSession)]) -> (bool, Option<Event>) {
+    let (&host, others) = addresses.split_first().expect("an address");
+    let config = GuestConfig {
+        alternatives: others.iter().copied().collect(),
+        room_code: RoomCode::of("tea"),
+        ..GuestConfig::new(host)
+    };
+    let settings = Settings { wait: Some(Duration::from_secs(5)), ..settings(InputDelay::Auto) };
+    let mut guest = Join::new(Time(0), settings, config, entropy(9));
+    for ms in (0..6_000).step_by(10) {
+        let now = Time(1_000 * ms);
+        guest.handle_timeout(now);
+        while let Some(ask) = guest.poll_transmit() {
+            let Some((at, host)) = hosts.iter_mut().find(|(at, _)| *at == ask.to) else { continue };
+            host.handle_datagram(now, GUEST, ask.datagram.bytes());
+            while let Some(answer) = host.poll_transmit() {
+                if guest.expected().check(*at, answer.datagram.bytes()).is_ok() {
+                    guest.handle_datagram(now, *at, answer.datagram.bytes());
+                }
+            }
+        }
+        // A guest that does not take its seat falls silent, and loses it.
+        if guest.take_seat().is_some() {
+            return (true, guest.poll_event());
+        }
+    }
+    (false, guest.poll_event())
+}
+
+#[test]
+fn of_several_addresses_the_first_that_proves_itself_is_joined() {
+    let open = |at: SocketAddr, code: &str| {
+        let config = HostConfig { room_code: RoomCode::of(code), ..host_config(2, 100) };
+        (at, LockstepSession::host(Time(0), settings(InputDelay::Auto), config, entropy(1)))
+    };
+    let [nobody, stranger, right] = [7, 8, 9].map(address);
+    let all = [nobody, stranger, right];
+    assert_eq!(look(&all, &mut [open(right, "tea")]), (true, None));
+    assert_eq!(look(&all, &mut [open(stranger, "milk"), open(right, "tea")]), (true, None), "another's code");
+    let refused = Some(Event::Closed(End::Refused(Refusal::RoomCode)));
+    assert_eq!(look(&all, &mut [open(stranger, "milk")]), (false, refused));
+    assert_eq!(look(&all, &mut []), (false, Some(Event::Closed(End::NoAnswer))));
+}

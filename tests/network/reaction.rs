@@ -67,7 +67,7 @@ fn reactions(architecture: Architecture, prediction: bool) -> (Vec<Duration>, u6
             while node.poll_event().is_some() {}
             while let Some(transmit) = links[from].pop(now) {
                 let to = (0..nodes.len()).find(|&to| address(to as u8) == transmit.to).expect("a node");
-                nodes[to].node().handle_datagram(now, address(from as u8), transmit.datagram.bytes());
+                nodes[to].node().handle_datagram(now, address(from as u8).into(), transmit.datagram.bytes());
             }
         }
         let Process::Peer(game) = &mut nodes[last] else { continue };

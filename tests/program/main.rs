@@ -1,5 +1,6 @@
 //! The program as users and other programs run it, real sockets, and the studies made with it.
 
+mod addresses;
 mod arena;
 mod balance;
 mod bench;

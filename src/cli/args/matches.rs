@@ -76,7 +76,7 @@ pub(crate) struct TableArguments {
 /// How others are found and reached.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NetworkArguments {
-    /// The address of this machine to use; by default all, of IPv6 only to join an address of IPv6.
+    /// The address of this machine to use; by default all of IPv4 and IPv6, as far as the system has them.
     #[arg(long, value_name = "IP")]
     pub(crate) bind: Option<IpAddr>,
     /// This process's own UDP port, 0 for any. A host and a server take 4124 by default, or the next free one
@@ -189,6 +189,9 @@ pub(crate) struct JoinArguments {
     /// The host's address; without it, the one match that is open on the LAN.
     #[arg(value_name = "ADDR[:PORT]")]
     pub(crate) address: Option<String>,
+    /// The addresses of the server that keeps a seat; used without another address.
+    #[arg(skip)]
+    pub(crate) kept_hosts: Vec<SocketAddr>,
     #[command(flatten)]
     pub(crate) game: MatchArguments,
     /// A certain seat.
@@ -281,11 +284,6 @@ impl MatchArguments {
 }
 
 impl NetworkArguments {
-    /// Which kind of address a name shall be resolved to.
-    pub(crate) fn is_ipv4(&self) -> bool {
-        self.bind.is_none_or(|ip| ip.is_ipv4())
-    }
-
     /// How long to wait for the other side.
     pub(crate) fn wait(&self, is_headless: bool) -> Seconds {
         const HEADLESS: Seconds = Seconds::from_secs(30);

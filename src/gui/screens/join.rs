@@ -1,13 +1,13 @@
 //! The matches that are open on the LAN, as they come and go.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::form::{named, part};
 use super::{Attract, Next};
+use crate::cli::address;
 use crate::cli::args::{JoinArguments, usual};
 use crate::cli::kept_seats::{KeptSeat, abandoned_seats};
-use crate::cli::setup;
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
@@ -64,9 +64,8 @@ impl JoinScreen {
                 Box::new(arguments)
             }
         };
-        let is_ipv4 = arguments.game.network.is_ipv4();
-        let address = setup::resolve(address.trim(), is_ipv4).map_err(|error| format!("{error:#}"))?;
-        Ok(LaunchRequest::Join(arguments, address))
+        let hosts = address::resolve(address).map_err(|error| format!("{error:#}"))?;
+        Ok(LaunchRequest::Join(arguments, hosts))
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
@@ -131,7 +130,7 @@ impl JoinScreen {
             let seat = self.seats.iter().find(|seat| seat.is_in(room.id.0));
             if room_row(page, index, row, room, seat.is_some()) {
                 if let Some(seat) = seat {
-                    next = named(context, |name| returning_to(seat, name, room.address));
+                    next = named(context, |name| returning_to(seat, name, vec![room.address]));
                     continue;
                 }
                 if room.locked && !has_code {
@@ -221,10 +220,10 @@ impl JoinScreen {
 
 /// The request to take a seat back from its server.
 pub(super) fn returning(seat: &KeptSeat, name: PlayerName) -> Next {
-    returning_to(seat, name, seat.host)
+    returning_to(seat, name, seat.hosts.clone())
 }
 
-fn returning_to(seat: &KeptSeat, name: PlayerName, server: SocketAddr) -> Next {
+fn returning_to(seat: &KeptSeat, name: PlayerName, server: Vec<SocketAddr>) -> Next {
     let mut arguments: JoinArguments = usual();
     seat.put_into(&mut arguments);
     arguments.game.player.name.get_or_insert(name);
@@ -295,9 +294,12 @@ pub(super) fn own_networks() -> String {
     if addresses.is_empty() { "this computer alone: it has no network".into() } else { addresses.join(", ") }
 }
 
-/// The addresses under which others reach this computer.
+/// The addresses under which others reach this computer: of IPv6 only without IPv4, since they are the harder to type.
 pub(super) fn own_addresses() -> Vec<String> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    let others = interfaces.iter().filter(|interface| !interface.is_loopback() && interface.ip().is_ipv4());
-    others.map(|interface| interface.ip().to_string()).collect()
+    let others: Vec<_> =
+        interfaces.iter().filter(|own| !own.is_loopback()).map(if_addrs::Interface::ip).collect();
+    let is_global = |ip: &&IpAddr| !matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+    let ipv4: Vec<_> = others.iter().filter(|ip| ip.is_ipv4()).map(ToString::to_string).collect();
+    if ipv4.is_empty() { others.iter().filter(is_global).map(ToString::to_string).collect() } else { ipv4 }
 }

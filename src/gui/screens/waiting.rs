@@ -215,14 +215,15 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
     match &game.request {
         LaunchRequest::Practice(_) => "The other seats are being taken.".into(),
         LaunchRequest::Host(_) => format!("Your match is being opened, {waited}."),
-        LaunchRequest::Join(_, address) if waited_s < ADVICE_AFTER_S => {
-            format!("Asking {address}, {waited}.")
+        LaunchRequest::Join(_, hosts) if waited_s < ADVICE_AFTER_S => {
+            format!("Asking {}, {waited}.", hosts[0])
         }
-        LaunchRequest::Join(_, address) => format!(
-            "Nothing answers at {address} so far, {waited}.\n\nIs the match open there, and does its window \
+        LaunchRequest::Join(_, hosts) => format!(
+            "Nothing answers at {} so far, {waited}.\n\nIs the match open there, and does its window \
              show this address? A firewall on either computer may keep out UDP on port {}; `arena doctor` says \
              what arrives.",
-            address.port()
+            hosts[0],
+            hosts[0].port()
         ),
     }
 }
@@ -233,7 +234,10 @@ fn where_to(game: &Game) -> String {
     // With --bind no other address is bound.
     let bound = arguments.game.network.bind.filter(|ip| !ip.is_unspecified());
     let addresses = bound.map_or_else(own_addresses, |ip| vec![ip.to_string()]);
-    let at = |address: &String| format!("{address}:{}", game.port);
+    let at = |address: &String| match address.contains(':') {
+        true => format!("[{address}]:{}", game.port),
+        false => format!("{address}:{}", game.port),
+    };
     let where_to = match &addresses[..] {
         [] => return "This computer has no network: nobody else can find the match.".to_owned(),
         all => all.iter().map(at).collect::<Vec<_>>().join(" or "),

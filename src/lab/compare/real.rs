@@ -413,7 +413,7 @@ mod tests {
         let mut link = Impairment::new(spec);
         let one = |n: u64| {
             let (now, datagram) = (Time(n * 5_000), SealedPacket::unconnected(&[0; 60]));
-            link.push(now, Transmit { to: address(1, 0), datagram });
+            link.push(now, Transmit { to: address(1, 0), datagram, local: None });
             let at = link.next_at()?;
             link.pop(at)?;
             Some(at.0 - now.0)

@@ -56,8 +56,8 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
         let Self { network, players, server, now, .. } = self;
         while let Some(arrival) = network.pop(*now) {
             match (players.get_mut(arrival.to), &mut *server) {
-                (Some(player), _) => player.handle_datagram(*now, arrival.from, &arrival.bytes),
-                (None, Some(server)) => server.handle_datagram(*now, arrival.from, &arrival.bytes),
+                (Some(player), _) => player.handle_datagram(*now, arrival.from.into(), &arrival.bytes),
+                (None, Some(server)) => server.handle_datagram(*now, arrival.from.into(), &arrival.bytes),
                 (None, None) => {}
             }
         }

@@ -3,12 +3,11 @@
 use core::cell::Cell;
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use crate::game::{Match, MatchEvent, Node};
 use crate::lab::jobs::guarded;
 use crate::lab::scenario::PeerClock;
-use crate::net::{Time, Transmit};
+use crate::net::{Source, Time, Transmit};
 
 /// Most small datagrams that the socket of a suspended computer holds: Linux's default.
 const SOCKET_MAX: usize = 256;
@@ -25,7 +24,7 @@ pub(super) struct Machine<N> {
     /// When the match was over here.
     pub(super) ended_at: Time,
     state: State<N>,
-    socket: VecDeque<(Time, SocketAddr, Vec<u8>)>,
+    socket: VecDeque<(Time, Source, Vec<u8>)>,
     /// Until then the computer does something else, or nothing.
     busy_until: Time,
     is_paused: bool,
@@ -189,7 +188,7 @@ impl Machine<Match> {
 }
 
 impl<N: Node> Node for Machine<N> {
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         if !self.is_running() {
             return;
         }

@@ -29,8 +29,7 @@ use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP,
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::net::join::{Applicant, Seat};
-use crate::net::outbox::Outbox;
-use crate::net::outbox::Transmit;
+use crate::net::outbox::{Outbox, Source, Transmit};
 use crate::net::table::link::Link;
 use crate::net::table::local_inputs::TooManyCommands;
 use crate::net::table::own_inputs::OwnInputs;
@@ -133,10 +132,10 @@ impl ClientSession {
     }
 
     /// Handles a received datagram.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    pub fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         self.wake(now);
         self.out.count_received(bytes.len());
-        let handled = self.dispatch(from, bytes);
+        let handled = self.dispatch(from.into(), bytes);
         self.out.traffic.count(handled);
     }
 
@@ -145,7 +144,7 @@ impl ClientSession {
         self.link.connection.forgive(self.now, self.wakeup.take_lateness(self.now));
     }
 
-    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    fn dispatch(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
         let mut room = OpeningRoom::new();
         let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes, &mut room)?;

@@ -1,13 +1,12 @@
 //! Connections that are closed at this end: their last messages are sent until acknowledged.
 
 use alloc::collections::VecDeque;
-use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::Connection;
 use super::protection::{OpeningRoom, connection_id};
 use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::outbox::Outbox;
+use crate::net::outbox::{Outbox, Source};
 use crate::net::time::Time;
 use crate::net::wire::message::PacketId;
 
@@ -35,7 +34,7 @@ impl Closing {
     pub(in crate::net) fn receive(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        from: Source,
         bytes: &[u8],
         out: &mut Outbox,
     ) -> Handled {

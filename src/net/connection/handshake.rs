@@ -16,6 +16,7 @@ use super::keys::{CipherKind, Derived, RoomCode};
 use super::limits::{ExchangeLimits, network};
 use super::protection::{OpeningRoom, PacketProtection, SealedPacket, connection_id};
 use crate::net::drop_cause::DropCause;
+use crate::net::outbox::Source;
 use crate::net::time::Time;
 use crate::net::wire::message::{
     EntryRefused, JoinChallenge, JoinEntry, JoinRefused, JoinRequest, JoinShare, Malformed, MatchConfig,
@@ -116,7 +117,7 @@ impl Listener {
     pub(in crate::net) fn answer(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        from: Source,
         bytes: &[u8],
         rng: &mut ChaCha12Rng,
     ) -> Result<SealedPacket, DropCause> {
@@ -131,9 +132,9 @@ impl Listener {
             Err(error) => return Err(error.into()),
         };
         let slot = now.0 / COOKIE_SLOT.as_micros() as u64;
-        let good = |slot| request.cookie == self.cookie(from, request.nonce, slot);
+        let good = |slot| request.cookie == self.cookie(from.address, request.nonce, slot);
         if !good(slot) && !slot.checked_sub(1).is_some_and(good) {
-            let cookie = self.cookie(from, request.nonce, slot);
+            let cookie = self.cookie(from.address, request.nonce, slot);
             let challenge = JoinChallenge { nonce: request.nonce, cookie };
             return Ok(handshake(PacketId::JoinChallenge, &challenge));
         }
@@ -148,12 +149,13 @@ impl Listener {
     fn exchange(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        from: Source,
         request: JoinRequest,
         rng: &mut ChaCha12Rng,
     ) -> Result<SealedPacket, DropCause> {
         self.pending.retain(|pending| now < pending.until);
-        let known = self.pending.iter().find(|pending| pending.from == from && pending.request == request);
+        let known =
+            self.pending.iter().find(|pending| pending.from == from.address && pending.request == request);
         if let Some(known) = known {
             return Ok(handshake(PacketId::JoinShare, &known.share));
         }
@@ -184,9 +186,9 @@ impl Listener {
         share.proof = derived.proof;
         let ids = (share.connection_id, request.connection_id);
         let protection = PacketProtection::new(ids, &derived.host, self.cipher).with_words(derived.words);
-        self.make_room_for(from);
+        self.make_room_for(from.address);
         let until = now.plus(ENTER_WITHIN);
-        self.pending.push(Pending { from, request, share, protection, until });
+        self.pending.push(Pending { from: from.address, request, share, protection, until });
         Ok(handshake(PacketId::JoinShare, &share))
     }
 
@@ -216,12 +218,14 @@ impl Listener {
     pub(in crate::net) fn open(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        from: Source,
         bytes: &[u8],
     ) -> Result<Entrant, DropCause> {
         let connection_id = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let is_it = |pending: &&mut Pending| {
-            pending.protection.local_id() == connection_id && pending.from == from && now < pending.until
+            pending.protection.local_id() == connection_id
+                && pending.from == from.address
+                && now < pending.until
         };
         let pending = self.pending.iter_mut().find(is_it).ok_or(DropCause::Unauthenticated)?;
         let mut room = OpeningRoom::new();

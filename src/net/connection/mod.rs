@@ -40,7 +40,7 @@ use self::rtt::Rtt;
 use crate::net::connection::remote_clock::RemoteClock;
 use crate::net::drop_cause::{DropCause, Handled};
 use crate::net::event::Traffic;
-use crate::net::outbox::Outbox;
+use crate::net::outbox::{Outbox, Source};
 use crate::net::time::Time;
 use crate::net::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
 
@@ -135,13 +135,7 @@ impl Connection {
 
     /// An authentic datagram of `bytes` came from `from`; `newest` says that no later one has. A new address is
     /// challenged.
-    pub(super) fn hear(
-        &mut self,
-        now: Time,
-        (from, bytes): (SocketAddr, usize),
-        newest: bool,
-        out: &mut Outbox,
-    ) {
+    pub(super) fn hear(&mut self, now: Time, (from, bytes): (Source, usize), newest: bool, out: &mut Outbox) {
         if now.since(self.heard_at) >= GAP {
             self.measure_anew(now);
         }
@@ -161,7 +155,7 @@ impl Connection {
     /// Handles what is said about the path. False if it is something else.
     pub(super) fn receive_path(
         &mut self,
-        from: SocketAddr,
+        from: Source,
         id: PacketId,
         body: &[u8],
         out: &mut Outbox,
@@ -181,9 +175,9 @@ impl Connection {
     }
 
     /// Sends a datagram about the path to this address, as far as what came from there allows.
-    fn transmit_to(&mut self, out: &mut Outbox, to: SocketAddr, id: PacketId, echo: &PathEcho) {
+    fn transmit_to(&mut self, out: &mut Outbox, to: Source, id: PacketId, echo: &PathEcho) {
         let datagram = self.protection.seal(id as u8, &encode(echo));
-        if self.path.take_to(to, datagram.bytes().len()) {
+        if self.path.take_to(to.address, datagram.bytes().len()) {
             self.count_sent(datagram.bytes().len());
             out.transmit(to, datagram);
         }
@@ -213,14 +207,14 @@ impl Connection {
     /// Sends an unreliable datagram.
     pub(super) fn transmit(&mut self, out: &mut Outbox, id: PacketId, body: &[u8]) {
         for at in 0..self.path.addresses().len() {
-            let Some(&to) = self.path.addresses().get(at) else { return };
+            let Some(&address) = self.path.addresses().get(at) else { return };
             if !self.path.take(ENVELOPE_BYTES + body.len() + TAG_BYTES) {
                 // Like a lost datagram.
                 return;
             }
             let datagram = self.protection.seal(id as u8, body);
             self.count_sent(datagram.bytes().len());
-            out.transmit(to, datagram);
+            out.transmit(Source { address, local: self.path.local() }, datagram);
         }
     }
 
@@ -353,10 +347,10 @@ mod tests {
     /// A connection that was heard at 0 ms and has sent a ping then, and whether the answer counts at `ms`.
     fn counts(ms: u64, before: impl FnOnce(&mut Connection)) -> bool {
         let (mut connection, mut out) = connection();
-        connection.hear(at(0), (AT, 40), true, &mut out);
+        connection.hear(at(0), (AT.into(), 40), true, &mut out);
         connection.ping(at(0), PING_RUNNING, &mut out);
         before(&mut connection);
-        connection.hear(at(ms), (AT, 40), true, &mut out);
+        connection.hear(at(ms), (AT.into(), 40), true, &mut out);
         let (echo_us, time_us) = (at(0).0, at(ms).0);
         let pong = Pong { echo_us, clock_us: None, time_us, error_us: 0, lost_per_mille: 0 };
         connection.on_pong(at(ms), &pong).is_some()
@@ -373,7 +367,7 @@ mod tests {
     fn a_computer_that_is_often_late_still_measures() {
         let (mut connection, mut out) = connection();
         for ms in (0..2_000).step_by(50) {
-            connection.hear(at(ms), (AT, 40), true, &mut out);
+            connection.hear(at(ms), (AT.into(), 40), true, &mut out);
             connection.forgive(at(ms), Duration::from_millis(25));
             connection.ping(at(ms), PING_RUNNING, &mut out);
         }

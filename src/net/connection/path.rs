@@ -3,9 +3,10 @@
 //! that nobody points a connection at somebody else.
 
 use arrayvec::ArrayVec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
+use crate::net::outbox::Source;
 use crate::net::time::Time;
 use crate::net::wire::message::ADDRESSES_MAX;
 
@@ -37,6 +38,8 @@ pub(in crate::net) enum Trust {
 pub(super) struct Path {
     /// Where datagrams are sent; several until the other end is heard.
     addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
+    /// The local address at which the first of them was heard.
+    local: Option<IpAddr>,
     is_fixed: bool,
     is_heard: bool,
     /// How many bytes may be sent to an address that has not been proven; `None` once it is.
@@ -50,7 +53,7 @@ pub(super) struct Path {
 /// An address from which an authentic datagram came.
 #[derive(Clone, Debug)]
 struct Candidate {
-    address: SocketAddr,
+    source: Source,
     challenge: Challenge,
     allowance: u64,
     ask_at: Time,
@@ -62,6 +65,7 @@ impl Path {
     pub(super) fn new(addresses: &[SocketAddr], trust: Trust, secret: [u8; 32]) -> Self {
         Self {
             addresses: addresses.iter().copied().take(ADDRESSES_MAX).collect(),
+            local: None,
             is_fixed: trust == Trust::Fixed,
             is_heard: false,
             allowance: (trust == Trust::Told).then_some(0),
@@ -74,6 +78,11 @@ impl Path {
     /// Where datagrams are sent.
     pub(super) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// The local address from which to send there.
+    pub(super) const fn local(&self) -> Option<IpAddr> {
+        self.local
     }
 
     /// Whether `bytes` may be sent there now. Before the other end is heard its addresses are asked rarely, and
@@ -90,16 +99,19 @@ impl Path {
     pub(super) fn heard(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        from: Source,
         bytes: usize,
         is_newest: bool,
     ) -> Option<Challenge> {
         let gained = BYTES_PER_BYTE.saturating_mul(bytes as u64);
         if !core::mem::replace(&mut self.is_heard, true) && self.allowance.is_some() {
             self.addresses.clear();
-            self.addresses.push(from);
+            self.addresses.push(from.address);
         }
-        let is_current = self.addresses.first() == Some(&from);
+        let is_current = self.addresses.first() == Some(&from.address);
+        if is_current && is_newest {
+            self.local = from.local;
+        }
         if self.is_fixed || !(is_newest || is_current) {
             return None;
         }
@@ -108,9 +120,10 @@ impl Path {
             *allowance = allowance.saturating_add(gained);
         }
         self.candidates.retain(|candidate| now < candidate.until);
-        let known = self.candidates.iter().position(|candidate| candidate.address == from);
+        let known = self.candidates.iter().position(|candidate| candidate.source.address == from.address);
         let at = known.or_else(|| self.begin(now, from))?;
         let candidate = self.candidates.get_mut(at)?;
+        candidate.source = from;
         candidate.allowance = candidate.allowance.saturating_add(if is_current { 0 } else { gained });
         if now < candidate.ask_at {
             return None;
@@ -119,7 +132,7 @@ impl Path {
         Some(candidate.challenge)
     }
 
-    fn begin(&mut self, now: Time, address: SocketAddr) -> Option<usize> {
+    fn begin(&mut self, now: Time, source: Source) -> Option<usize> {
         if self.candidates.is_full() {
             return None;
         }
@@ -128,13 +141,14 @@ impl Path {
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
         hasher.update(&self.challenges.to_le_bytes()).finalize_xof().fill(&mut challenge);
         let until = now.plus(ANSWER_WITHIN);
-        self.candidates.push(Candidate { address, challenge, allowance: 0, ask_at: now, until });
+        self.candidates.push(Candidate { source, challenge, allowance: 0, ask_at: now, until });
         self.candidates.len().checked_sub(1)
     }
 
     /// Where the answer to a challenge from this address goes: to a fixed address alone, if there is one.
-    pub(super) fn answer_to(&self, from: SocketAddr) -> SocketAddr {
-        self.addresses.first().copied().filter(|_| self.is_fixed).unwrap_or(from)
+    pub(super) fn answer_to(&self, from: Source) -> Source {
+        let fixed = self.addresses.first().filter(|_| self.is_fixed);
+        fixed.map_or(from, |&address| Source { address, local: self.local })
     }
 
     /// Whether `bytes` may be sent to this address now, from which a datagram came.
@@ -142,7 +156,8 @@ impl Path {
         if self.addresses.contains(&to) {
             return self.take(bytes);
         }
-        let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.address == to) else {
+        let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.source.address == to)
+        else {
             return false;
         };
         let rest = candidate.allowance.checked_sub(bytes as u64);
@@ -156,9 +171,10 @@ impl Path {
         let Some(candidate) = self.candidates.iter().find(|candidate| candidate.challenge == echo) else {
             return false;
         };
-        let address = candidate.address;
+        let Source { address, local } = candidate.source;
         self.addresses.clear();
         self.addresses.push(address);
+        self.local = local;
         self.allowance = None;
         self.candidates.clear();
         true
@@ -182,43 +198,50 @@ mod tests {
     #[test]
     fn a_new_address_is_followed_once_it_answers_and_not_before() {
         let mut path = path(Trust::Proven);
-        assert_eq!((path.heard(Time(0), address(1), 40, true), path.addresses()), (None, &[address(1)][..]));
-        let challenge = path.heard(Time(1), address(7), 40, true).expect("it is asked");
+        assert_eq!(
+            (path.heard(Time(0), address(1).into(), 40, true), path.addresses()),
+            (None, &[address(1)][..])
+        );
+        let challenge = path.heard(Time(1), address(7).into(), 40, true).expect("it is asked");
         assert_eq!(path.addresses(), [address(1)]);
-        assert_eq!(path.heard(Time(2), address(7), 40, true), None, "not with every datagram");
-        let other = path.heard(Time(3), address(8), 40, true).expect("each its own");
+        assert_eq!(path.heard(Time(2), address(7).into(), 40, true), None, "not with every datagram");
+        let other = path.heard(Time(3), address(8).into(), 40, true).expect("each its own");
         assert!(challenge != other && !path.answered([0; 8]));
         assert!(path.answered(challenge));
         assert_eq!(path.addresses(), [address(7)]);
         assert!(!path.answered(other), "what was asked before the move is over");
-        assert_eq!(path.heard(Time(4), address(1), 40, false), None, "late datagrams of the old address");
+        assert_eq!(
+            path.heard(Time(4), address(1).into(), 40, false),
+            None,
+            "late datagrams of the old address"
+        );
     }
 
     #[test]
     fn an_unproven_address_gets_three_bytes_for_each_of_its_own() {
         let mut path = path(Trust::Proven);
-        path.heard(Time(0), address(1), 40, true);
-        path.heard(Time(1), address(7), 20, true).expect("it is asked");
+        path.heard(Time(0), address(1).into(), 40, true);
+        path.heard(Time(1), address(7).into(), 20, true).expect("it is asked");
         assert!(path.take_to(address(7), 33) && !path.take_to(address(7), 33));
         let mut told = self::path(Trust::Told);
         assert!(told.take(30), "asked whether it is there");
-        told.heard(Time(0), address(2), 20, true).expect("it is asked");
+        told.heard(Time(0), address(2).into(), 20, true).expect("it is asked");
         assert_eq!(told.addresses(), [address(2)]);
         assert!(told.take(60) && !told.take(1));
-        told.heard(Time(60_000), address(2), 20, true).expect("asked again");
+        told.heard(Time(60_000), address(2).into(), 20, true).expect("asked again");
         assert!(told.take(60) && !told.take(1));
     }
 
     #[test]
     fn a_fixed_address_is_never_left_and_a_silent_one_is_asked_anew() {
         let mut fixed = path(Trust::Fixed);
-        assert_eq!(fixed.heard(Time(0), address(7), 40, true), None);
+        assert_eq!(fixed.heard(Time(0), address(7).into(), 40, true), None);
         assert_eq!(fixed.addresses(), [address(1), address(2)]);
-        assert_eq!(fixed.answer_to(address(7)), address(1));
+        assert_eq!(fixed.answer_to(address(7).into()).address, address(1));
         let mut path = path(Trust::Proven);
-        path.heard(Time(0), address(1), 40, true);
-        let first = path.heard(Time(1), address(7), 40, true).expect("it is asked");
-        let again = path.heard(Time(2_000_000), address(7), 40, true).expect("it is asked");
+        path.heard(Time(0), address(1).into(), 40, true);
+        let first = path.heard(Time(1), address(7).into(), 40, true).expect("it is asked");
+        let again = path.heard(Time(2_000_000), address(7).into(), 40, true).expect("it is asked");
         assert_ne!(first, again);
     }
 }

@@ -48,7 +48,7 @@ use crate::net::connection::signing::{Signer, SigningKey};
 use crate::net::connection::{Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::net::discovery::Beacon;
 use crate::net::join::{Applicant, Seat};
-use crate::net::outbox::{Outbox, Transmit};
+use crate::net::outbox::{Outbox, Source, Transmit};
 use crate::net::table::admission::{Admission, READY_WITHIN};
 use crate::net::table::delay::DelayControl;
 use crate::net::table::hosted_room::HostedRoom;
@@ -229,10 +229,10 @@ impl LockstepSession {
     }
 
     /// Handles a received datagram.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    pub fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         self.wake(now);
         self.out.count_received(bytes.len());
-        let handled = self.dispatch(from, bytes);
+        let handled = self.dispatch(from.into(), bytes);
         self.out.traffic.count(handled);
         self.note_stalls();
     }

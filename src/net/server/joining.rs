@@ -13,6 +13,7 @@ use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
+use crate::net::outbox::Source;
 use crate::net::table::admission::{Grant, Occupancy, READY_WITHIN};
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
@@ -39,7 +40,7 @@ impl ServerSession {
     }
 
     /// Answers a join request.
-    pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+    pub(super) fn on_join_request(&mut self, from: Source, body: &[u8]) -> Handled {
         if self.stays() {
             // A client that is too early for the next match repeats its request.
             return Err(OutOfPlace);
@@ -48,7 +49,7 @@ impl ServerSession {
     }
 
     /// A datagram of no client. It is of a guest that asks for a seat, or of a client that lost its seat.
-    pub(super) fn on_unseated(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    pub(super) fn on_unseated(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let entrant = self.room.on_unseated(self.now, (from, bytes), &mut self.out)?;
         let Some(entrant) = entrant else { return Ok(()) };
         if self.stays() {
@@ -56,7 +57,7 @@ impl ServerSession {
         }
         let seat = match entrant.entry.token {
             Some(token) => self.kept_seat(token).map(|player| Grant { player, evicts: false }),
-            None => self.seat_for(from, &entrant.entry),
+            None => self.seat_for(from.address, &entrant.entry),
         };
         match seat {
             Ok(Grant { player, evicts }) => {
@@ -117,7 +118,7 @@ impl ServerSession {
         self.tell_lobby();
     }
 
-    fn take_seat(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
+    fn take_seat(&mut self, from: Source, player: PlayerId, entrant: &Entrant) -> Handled {
         let (seat, entry) = (player.index(), &entrant.entry);
         let &team = self.settings.teams.get(seat).ok_or(OutOfPlace)?;
         let protection = self.room.listener.admit(entrant).ok_or(OutOfPlace)?;
@@ -126,10 +127,11 @@ impl ServerSession {
         let before = self.clients.take(seat);
         let given = entry.token.unwrap_or(Token(drawn));
         let token = before.as_ref().map_or(given, |before| before.admission.token);
-        let path = (&[from][..], Trust::Proven);
+        let path = (&[from.address][..], Trust::Proven);
         let mut connection = Connection::new(self.now, path, protection, &mut self.rng);
         connection.hear(self.now, (from, 0), true, &mut self.out);
-        let (link, admission) = (Link::new(self.now, player, connection), Admission { from, token });
+        let (link, admission) =
+            (Link::new(self.now, player, connection), Admission { from: from.address, token });
         if let Some(before) = before {
             self.clients.put(before.returned(admission, link));
             self.confirm(seat);
@@ -141,7 +143,7 @@ impl ServerSession {
         }
         let info = SeatInfo { name: entry.name, hero: entry.hero, team };
         let (rate, bits) = (self.settings.config.tick_rate, self.settings.bits_per_s);
-        self.room.seated(self.now, from, player);
+        self.room.seated(self.now, from.address, player);
         let client = ClientConnection::new(self.now, (info, entry.is_ready), admission, link, rate, bits);
         self.clients.put(client);
         self.confirm(seat);

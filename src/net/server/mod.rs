@@ -31,8 +31,7 @@ use crate::net::connection::protection::{Opened, OpeningRoom, connection_id};
 use crate::net::discovery::Beacon;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event, LinkStatus, Traffic};
-use crate::net::outbox::Outbox;
-use crate::net::outbox::Transmit;
+use crate::net::outbox::{Outbox, Source, Transmit};
 use crate::net::table::admission::{Admission, READY_WITHIN};
 use crate::net::table::clock::TickClock;
 use crate::net::table::hosted_room::HostedRoom;
@@ -182,15 +181,15 @@ impl ServerSession {
     }
 
     /// Handles a received datagram.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+    pub fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
-        let handled = self.dispatch(from, bytes);
+        let handled = self.dispatch(from.into(), bytes);
         self.out.traffic.count(handled);
     }
 
     /// Dispatches a datagram; an error says why it was dropped.
-    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    fn dispatch(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         match PacketId::of(first).ok_or(DropCause::Malformed)? {
             PacketId::JoinRequest => self.on_join_request(from, body),
@@ -199,7 +198,7 @@ impl ServerSession {
         }
     }
 
-    fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Handled {
+    fn on_enveloped(&mut self, from: Source, id: PacketId, bytes: &[u8]) -> Handled {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let is_to = |client: &ClientConnection| client.link.connection.protection.local_id() == to;
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
@@ -225,7 +224,7 @@ impl ServerSession {
     fn on_opened(
         &mut self,
         seat: usize,
-        (from, bytes): (SocketAddr, usize),
+        (from, bytes): (Source, usize),
         id: PacketId,
         body: &[u8],
         newest: bool,

@@ -13,7 +13,7 @@ use crate::net::connection::limits::AddressBuckets;
 use crate::net::connection::protection::SealedPacket;
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::outbox::Outbox;
+use crate::net::outbox::{Outbox, Source};
 use crate::net::time::Time;
 use crate::net::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
 use crate::sim::PlayerId;
@@ -83,7 +83,7 @@ impl HostedRoom {
     }
 
     /// Answers a query for the room, given with its packet id.
-    pub(in crate::net) fn on_query(&self, from: SocketAddr, bytes: &[u8], out: &mut Outbox) -> Handled {
+    pub(in crate::net) fn on_query(&self, from: Source, bytes: &[u8], out: &mut Outbox) -> Handled {
         let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
         let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
         out.transmit(from, SealedPacket::unconnected(&reply));
@@ -94,7 +94,7 @@ impl HostedRoom {
     pub(in crate::net) fn on_join_request(
         &mut self,
         now: Time,
-        (from, body): (SocketAddr, &[u8]),
+        (from, body): (Source, &[u8]),
         rng: &mut ChaCha12Rng,
         out: &mut Outbox,
     ) -> Handled {
@@ -108,7 +108,7 @@ impl HostedRoom {
     pub(in crate::net) fn on_unseated(
         &mut self,
         now: Time,
-        (from, bytes): (SocketAddr, &[u8]),
+        (from, bytes): (Source, &[u8]),
         out: &mut Outbox,
     ) -> Result<Option<Entrant>, DropCause> {
         match self.listener.open(now, from, bytes) {
@@ -121,7 +121,7 @@ impl HostedRoom {
     pub(in crate::net) fn refuse(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        from: Source,
         entrant: &Entrant,
         reason: Refusal,
         out: &mut Outbox,

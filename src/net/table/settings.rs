@@ -12,6 +12,9 @@ use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, Token};
 use crate::net::wire::name::PlayerName;
 use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
+/// Most other addresses at which a guest looks for its host.
+pub const ALTERNATIVES_MAX: usize = 7;
+
 /// Settings that every player has.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -66,6 +69,9 @@ pub struct HostConfig {
 pub struct GuestConfig {
     /// The host's address.
     pub host: SocketAddr,
+    /// Other addresses at which the host may be: all are asked together, and the first that answers is kept unless it
+    /// cannot prove itself.
+    pub alternatives: ArrayVec<SocketAddr, ALTERNATIVES_MAX>,
     /// The room's code.
     pub room_code: RoomCode,
     /// A specific seat.
@@ -92,6 +98,7 @@ impl GuestConfig {
     pub fn new(host: SocketAddr) -> Self {
         Self {
             host,
+            alternatives: ArrayVec::new(),
             room_code: RoomCode::OPEN,
             seat: None,
             rules: None,

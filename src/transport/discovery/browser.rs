@@ -80,6 +80,8 @@ impl Browser {
             directory: Directory::new(seed),
             published: 0,
             probes,
+            probes_v6: lan::ephemeral_v6(0),
+            is_on_ipv4: true,
             beacons: None,
             services: None,
         };
@@ -148,6 +150,10 @@ struct Browsing {
     published: u64,
     /// Probes and queries leave here, and their answers come in.
     probes: UdpSocket,
+    /// The same for IPv6, if the system has it.
+    probes_v6: Option<UdpSocket>,
+    /// Whether this machine is on a network of IPv4: then rooms are looked for there.
+    is_on_ipv4: bool,
     beacons: Option<UdpSocket>,
     services: Option<Services>,
 }
@@ -176,9 +182,7 @@ impl Browsing {
             self.transmit();
             self.publish();
             let wait = self.directory.poll_timeout().map_or(ROUND, |due| due.since(self.now()).min(ROUND));
-            if let Some((length, from)) = lan::receive(&self.probes, &mut buffer, wait) {
-                self.directory.handle_datagram(self.now(), from, &buffer[..length]);
-            }
+            self.handle_answers(&mut buffer, wait);
         }
     }
 
@@ -193,6 +197,7 @@ impl Browsing {
         }
         let (lan, result) = Lan::read();
         self.note(Warning::Interfaces, result);
+        self.is_on_ipv4 = lan.networks.iter().any(|network| network.address.is_ipv4());
         self.directory.set_networks(lan.networks.iter().copied());
         lan
     }
@@ -215,7 +220,11 @@ impl Browsing {
     fn hint(&mut self) {
         let now = self.now();
         for hint in self.services.iter().flat_map(Services::hints) {
-            self.directory.hint(now, FoundBy::Mdns, hint.id, &hint.addresses);
+            // IPv6 where there is no IPv4 in common: its addresses are the harder to read and to type.
+            let ipv4 = hint.addresses.iter().take_while(|address| address.is_ipv4()).count();
+            let is_by_ipv4 = self.is_on_ipv4 && ipv4 > 0;
+            let addresses = if is_by_ipv4 { &hint.addresses[..ipv4] } else { &hint.addresses[..] };
+            self.directory.hint(now, FoundBy::Mdns, hint.id, addresses);
         }
     }
 
@@ -227,9 +236,23 @@ impl Browsing {
         }
     }
 
+    /// Waits for the answers to probes: in one family, and then shortly in the other.
+    fn handle_answers(&mut self, buffer: &mut Buffer, wait: Duration) {
+        let sockets = [(Some(&self.probes), self.is_on_ipv4), (self.probes_v6.as_ref(), !self.is_on_ipv4)];
+        for (socket, is_main) in sockets {
+            let Some(socket) = socket else { continue };
+            let wait = if is_main { wait } else { Duration::ZERO };
+            if let Some((length, from)) = lan::receive(socket, buffer, wait) {
+                self.directory.handle_datagram(self.now(), from, &buffer[..length]);
+            }
+        }
+    }
+
     fn transmit(&mut self) {
         while let Some((to, query)) = self.directory.poll_transmit() {
-            let _ = self.probes.send_to(&query, to); // an address that cannot be reached does not answer
+            let socket = if to.is_ipv4() { Some(&self.probes) } else { self.probes_v6.as_ref() };
+            // An address that cannot be reached does not answer.
+            let _ = socket.map(|socket| socket.send_to(&query, to));
         }
     }
 

@@ -20,7 +20,7 @@ use super::{AnnounceError, Announcer, BrowseError, Browser, DISCOVERY_PORT, Warn
 /// The query to a host that was named is repeated this often.
 const ASK_INTERVAL: Duration = Duration::from_millis(250);
 /// The longest wait on one socket.
-const ROUND: Duration = Duration::from_millis(10);
+const ROUND: Duration = Duration::from_millis(3);
 /// Most other machines that are told apart.
 const OTHERS_MAX: usize = 256;
 /// Most interfaces that are listed.
@@ -29,7 +29,7 @@ const INTERFACES_MAX: usize = 64;
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// The IPv4 addresses of this machine that are up.
+    /// The addresses of this machine that are up, of both families.
     pub interfaces: Vec<Interface>,
     /// The game's default ports that no other process has.
     pub free_ports: Vec<u16>,
@@ -57,7 +57,7 @@ pub struct Interface {
     /// Of the interface.
     pub name: String,
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// How many leading bits its network has.
     pub prefix: u8,
     /// Whether it reaches nothing but this machine.
@@ -113,11 +113,11 @@ pub enum DiagnoseError {
 
 /// Announces a room, looks for it and for those of others, and listens to what is broadcast, for `length`.
 /// The room answers this machine alone, so nobody else lists it. `build` is this program's simulation build; `ask`
-/// is a host to be asked directly.
+/// are the addresses of a host to be asked directly, of which the first that answers is reported.
 ///
 /// # Errors
 /// If there is no socket, no thread or no randomness to do it with.
-pub fn diagnose(length: Duration, build: u32, ask: Option<SocketAddr>) -> Result<Diagnosis, DiagnoseError> {
+pub fn diagnose(length: Duration, build: u32, ask: &[SocketAddr]) -> Result<Diagnosis, DiagnoseError> {
     let mut seed = [0; 8];
     getrandom::fill(&mut seed).map_err(DiagnoseError::Random)?;
     let nonce = u64::from_le_bytes(seed) | 1;
@@ -131,14 +131,15 @@ pub fn diagnose(length: Duration, build: u32, ask: Option<SocketAddr>) -> Result
     let announcer = Announcer::start(beacon.clone())?;
     let browser = Browser::start()?;
     let mut examination = Examination {
-        own: interfaces.iter().map(|interface| IpAddr::V4(interface.address)).collect(),
+        own: interfaces.iter().map(|interface| interface.address).collect(),
+        game_v6: lan::ephemeral_v6(port),
         game,
         listener,
         beacon,
         nonce,
         heard_self: 0,
         others: BTreeMap::new(),
-        asked: ask.map(|address| Asked { address, sent: 0, rtt: None, error: None }),
+        asked: ask.iter().map(|&address| Asked { address, sent: 0, rtt: None, error: None }).collect(),
         asking: nonce,
         asked_at: None,
     };
@@ -146,8 +147,8 @@ pub fn diagnose(length: Duration, build: u32, ask: Option<SocketAddr>) -> Result
     let end = Instant::now() + length;
     while Instant::now() < end {
         examination.ask();
-        examination.listen();
         examination.answer();
+        examination.listen();
     }
     let (own, others): (Vec<Room>, Vec<Room>) =
         browser.rooms().into_iter().partition(|room| room.id == RoomId(nonce));
@@ -164,7 +165,7 @@ pub fn diagnose(length: Duration, build: u32, ask: Option<SocketAddr>) -> Result
         rooms: others,
         dropped: browser.dropped(),
         warnings,
-        asked: examination.asked,
+        asked: examination.asked.into_iter().min_by_key(|asked| asked.rtt.is_none()),
     })
 }
 
@@ -206,7 +207,7 @@ impl Diagnosis {
                  port, and does its firewall let UDP in?"
             )),
             Some(Asked { rtt: Some(_), .. }) => {}
-            None if self.rooms.is_empty() && self.others.is_empty() => advice.push(self.nobody()),
+            None if self.rooms.is_empty() && self.others.is_empty() => advice.extend(self.nobody()),
             None => {}
         }
         if let Some(room) = self.rooms.first() {
@@ -217,7 +218,7 @@ impl Diagnosis {
 
     fn advise_on_this_machine(&self, advice: &mut Vec<String>) {
         if self.interfaces.iter().all(|interface| interface.is_loopback) {
-            advice.push("this machine is on no IPv4 network: plug in a cable or join a Wi-Fi".into());
+            advice.push("this machine is on no network: plug in a cable or join a Wi-Fi".into());
             return;
         }
         if self.free_ports.is_empty() {
@@ -230,25 +231,41 @@ impl Diagnosis {
                 advice.push(format!("nothing can be broadcast to {to} ({error}): check the firewall"));
             }
         }
-        if self.heard_self == 0 {
+        // IPv6 has no broadcasts.
+        let is_on_ipv4 = self.networks().any(|interface| interface.address.is_ipv4());
+        if self.heard_self == 0 && is_on_ipv4 {
             advice.push(format!(
                 "own broadcasts do not come back: allow UDP {DISCOVERY_PORT} in this machine's firewall"
             ));
         }
         if !self.found_self.has(FoundBy::Mdns) {
-            advice.push("mDNS does not work here: allow UDP 5353; broadcast alone is enough".into());
+            let enough = if is_on_ipv4 {
+                "broadcast alone is enough"
+            } else {
+                "without IPv4 nothing else finds matches"
+            };
+            advice.push(format!("mDNS does not work here: allow UDP 5353; {enough}"));
         }
     }
 
-    fn nobody(&self) -> String {
-        let networks = self.interfaces.iter().filter(|interface| !interface.is_loopback);
+    /// The addresses through which others are reached.
+    fn networks(&self) -> impl Iterator<Item = &Interface> {
+        self.interfaces.iter().filter(|interface| !interface.is_loopback)
+    }
+
+    /// Advises on silence of all others. Says nothing without a network: that is said already.
+    fn nobody(&self) -> Option<String> {
+        let is_listed = |interface: &&Interface| {
+            interface.address.is_ipv4() || !self.networks().any(|other| other.address.is_ipv4())
+        };
+        let networks = self.networks().filter(is_listed);
         let networks: Vec<_> =
             networks.map(|interface| format!("{}/{}", interface.address, interface.prefix)).collect();
-        format!(
+        (!networks.is_empty()).then(|| format!(
             "nobody else was heard: open a match on the other machine (`arena host`); it must be on the same \
              network as {}, and a guest Wi-Fi may keep its guests apart; then join by its address",
             networks.join(" or ")
-        )
+        ))
     }
 }
 
@@ -257,12 +274,14 @@ struct Examination {
     own: Vec<IpAddr>,
     /// Where the announced room would be played.
     game: UdpSocket,
+    /// The same for IPv6, if the system has it.
+    game_v6: Option<UdpSocket>,
     listener: Option<UdpSocket>,
     beacon: Beacon,
     nonce: u64,
     heard_self: u32,
     others: BTreeMap<IpAddr, Heard>,
-    asked: Option<Asked>,
+    asked: Vec<Asked>,
     /// The nonce of the latest query to that host.
     asking: u64,
     asked_at: Option<Instant>,
@@ -280,16 +299,19 @@ impl Examination {
 
     /// Asks the host that was named, now and then.
     fn ask(&mut self) {
-        let Some(asked) = &mut self.asked else { return };
-        if self.asked_at.is_some_and(|at| at.elapsed() < ASK_INTERVAL) {
+        if self.asked.is_empty() || self.asked_at.is_some_and(|at| at.elapsed() < ASK_INTERVAL) {
             return;
         }
         // Each query has a nonce of its own, so that an answer is measured from the right one.
         self.asking = self.asking.wrapping_add(1).max(1);
         let query = RoomQuery { nonce: self.asking }.encode();
-        match self.game.send_to(&query, asked.address) {
-            Ok(_) => (asked.sent, asked.error) = (asked.sent + 1, None),
-            Err(error) => asked.error = Some(error.to_string()),
+        for asked in &mut self.asked {
+            let socket = if asked.address.is_ipv4() { Some(&self.game) } else { self.game_v6.as_ref() };
+            let sent = socket.map(|socket| socket.send_to(&query, asked.address));
+            match sent.unwrap_or_else(|| Err(io::Error::other("this machine has no IPv6"))) {
+                Ok(_) => (asked.sent, asked.error) = (asked.sent + 1, None),
+                Err(error) => asked.error = Some(error.to_string()),
+            }
         }
         self.asked_at = Some(Instant::now());
     }
@@ -319,35 +341,42 @@ impl Examination {
 
     /// Answers this machine's browser, and notes answers to [`Self::ask`].
     fn answer(&mut self) {
-        let mut buffer: [u8; DISCOVERY_BYTES_MAX + 1] = [0; _];
-        let Some((length, from)) = lan::receive(&self.game, &mut buffer, ROUND) else { return };
-        let bytes = &buffer[..length];
-        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.address == from)
-            && RoomInfo::decode(bytes).is_ok_and(|info| info.nonce == self.asking)
-        {
-            let rtt = self.asked_at.map_or(Duration::ZERO, |at| at.elapsed());
-            asked.rtt = Some(asked.rtt.map_or(rtt, |known| known.min(rtt)));
-            return;
-        }
-        let is_own = self.own.contains(&from.ip());
-        if let Some(reply) = is_own.then(|| answer(bytes, &self.beacon)).flatten() {
-            // The browser asks again.
-            let _ = self.game.send_to(&reply, from);
+        for socket in [Some(&self.game), self.game_v6.as_ref()].into_iter().flatten() {
+            let mut buffer: [u8; DISCOVERY_BYTES_MAX + 1] = [0; _];
+            let Some((length, from)) = lan::receive(socket, &mut buffer, ROUND) else { continue };
+            let bytes = &buffer[..length];
+            let asking = self.asking;
+            if let Some(asked) = self.asked.iter_mut().find(|asked| asked.address == from)
+                && RoomInfo::decode(bytes).is_ok_and(|info| info.nonce == asking)
+            {
+                let rtt = self.asked_at.map_or(Duration::ZERO, |at| at.elapsed());
+                asked.rtt = Some(asked.rtt.map_or(rtt, |known| known.min(rtt)));
+                continue;
+            }
+            let is_own = self.own.contains(&from.ip());
+            if let Some(reply) = is_own.then(|| answer(bytes, &self.beacon)).flatten() {
+                // The browser asks again.
+                let _ = socket.send_to(&reply, from);
+            }
         }
     }
 }
 
 fn interfaces() -> io::Result<Vec<Interface>> {
-    let all = if_addrs::get_if_addrs()?.into_iter().filter_map(|interface| match interface.addr {
-        IfAddr::V4(v4) => Some(Interface {
-            address: v4.ip,
-            prefix: v4.prefixlen,
-            is_loopback: v4.is_loopback(),
-            name: interface.name,
-        }),
-        IfAddr::V6(_) => None,
-    });
-    Ok(all.take(INTERFACES_MAX).collect())
+    let mut all: Vec<_> = if_addrs::get_if_addrs()?
+        .into_iter()
+        .map(|interface| {
+            let prefix = match &interface.addr {
+                IfAddr::V4(v4) => v4.prefixlen,
+                IfAddr::V6(v6) => v6.prefixlen,
+            };
+            let (address, is_loopback) = (interface.ip(), interface.is_loopback());
+            Interface { name: interface.name, address, prefix, is_loopback }
+        })
+        .collect();
+    all.sort_by_key(|interface| interface.address.is_ipv6());
+    all.truncate(INTERFACES_MAX);
+    Ok(all)
 }
 
 fn is_free(port: u16) -> bool {
@@ -381,7 +410,7 @@ mod tests {
     fn healthy() -> Diagnosis {
         let interface = |name: &str, address: [u8; 4], prefix| Interface {
             name: name.into(),
-            address: address.into(),
+            address: IpAddr::from(address),
             prefix,
             is_loopback: name == "lo",
         };
@@ -408,7 +437,7 @@ mod tests {
         let address = SocketAddr::new(other, 4124);
         let asked = |error: Option<&str>| Asked { address, sent: 9, rtt: None, error: error.map(Into::into) };
         let troubles: [(&str, Trouble); 5] = [
-            ("on no IPv4 network", |d| d.interfaces.truncate(1)),
+            ("on no network", |d| d.interfaces.truncate(1)),
             ("--port 0", |d| d.free_ports.clear()),
             ("10.0.0.255:4123 (refused)", |d| d.broadcasts[0].1 = Err("refused".into())),
             ("UDP 4123", |d| d.heard_self = 0),

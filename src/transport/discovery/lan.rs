@@ -1,7 +1,7 @@
 //! This machine's networks, and the sockets of discovery.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use if_addrs::{IfAddr, Ifv4Addr};
@@ -28,12 +28,16 @@ impl Lan {
             Ok(interfaces) => (interfaces, Ok(())),
             Err(error) => (Vec::new(), Err(error)),
         };
-        let v4 = interfaces.into_iter().filter_map(|interface| match interface.addr {
-            IfAddr::V4(v4) if !v4.is_loopback() => Some(v4),
-            _ => None,
-        });
-        let v4: Vec<_> = v4.take(NETWORKS_MAX).collect();
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        for interface in interfaces.into_iter().filter(|interface| !interface.is_loopback()) {
+            match interface.addr {
+                IfAddr::V4(one) => v4.push(one),
+                IfAddr::V6(one) => v6.push(Network { address: IpAddr::V6(one.ip), prefix: one.prefixlen }),
+            }
+        }
+        v4.truncate(NETWORKS_MAX);
         let networks = v4.iter().map(|v4| Network { address: IpAddr::V4(v4.ip), prefix: v4.prefixlen });
+        let networks = networks.chain(v6).take(NETWORKS_MAX);
         // 255.255.255.255 leaves by the default route alone, and not at all without one.
         let all = [Ipv4Addr::BROADCAST, Ipv4Addr::new(127, 255, 255, 255)];
         let mut ips: Vec<Ipv4Addr> = v4.iter().filter_map(directed_broadcast).collect();
@@ -91,6 +95,19 @@ pub(super) fn ephemeral() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.set_broadcast(true)?;
     Ok(socket)
+}
+
+/// A socket for IPv6 alone, with this port or any; `None` without IPv6.
+pub(super) fn ephemeral_v6(port: u16) -> Option<UdpSocket> {
+    let socket = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)).ok()?;
+    socket.set_only_v6(true).ok()?;
+    socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)).into()).ok()?;
+    Some(socket.into())
+}
+
+/// Whether the address says nothing without an interface.
+pub(super) const fn is_link_local(address: &SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
 }
 
 /// Waits for one datagram, at most `wait`. Errors are a wait too: no caller spins on a broken socket.

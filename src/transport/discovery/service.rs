@@ -1,12 +1,12 @@
 //! The mDNS side: one daemon, one record registered or browsed for.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV6};
 use std::thread;
 use std::time::Duration;
 
 use mdns_sd::{
-    DaemonEvent, Error, IfKind, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo,
+    DaemonEvent, Error, Receiver, ResolvedService, ScopedIp, ServiceDaemon, ServiceEvent, ServiceInfo,
     TryRecvError,
 };
 
@@ -37,8 +37,6 @@ impl Daemon {
         lan::check_mdns_port().map_err(|error| Error::Msg(format!("UDP port 5353: {error}")))?;
         let daemon = ServiceDaemon::new()?;
         daemon.set_ip_check_interval(IP_CHECK_SECONDS)?;
-        // No game socket speaks IPv6: an IPv6 address is not usable.
-        daemon.disable_interface(IfKind::IPv6)?;
         let events = daemon.monitor()?;
         Ok(Self { daemon, events })
     }
@@ -169,8 +167,17 @@ impl Services {
         if self.found.len() == HINTS_MAX && !self.found.contains_key(&service.fullname) {
             return false;
         }
-        let ips = service.get_addresses_v4().into_iter().take(ADDRESSES_MAX);
-        let addresses = ips.map(|ip| SocketAddr::from((ip, service.port))).collect();
+        let ipv6 = service.get_addresses().iter().filter_map(|ip| match ip {
+            ScopedIp::V6(v6) => {
+                let scope = if v6.addr().is_unicast_link_local() { v6.scope_id().index } else { 0 };
+                Some(SocketAddr::from(SocketAddrV6::new(*v6.addr(), service.port, 0, scope)))
+            }
+            _ => None,
+        });
+        let ipv4 = service.get_addresses_v4().into_iter().map(|ip| SocketAddr::from((ip, service.port)));
+        let mut addresses: Vec<SocketAddr> =
+            ipv4.take(ADDRESSES_MAX).chain(ipv6.take(ADDRESSES_MAX)).collect();
+        addresses.sort_by_key(|address| (address.is_ipv6(), lan::is_link_local(address)));
         self.found.insert(service.fullname.clone(), Hint { id, addresses });
         true
     }

@@ -60,7 +60,7 @@ pub(crate) fn ask(
     for _ in 0..4 {
         join.handle_timeout(net.now);
         while let (Some(transmit), Some(server)) = (join.poll_transmit(), &mut net.server) {
-            server.handle_datagram(net.now, from, transmit.datagram.bytes());
+            server.handle_datagram(net.now, from.into(), transmit.datagram.bytes());
         }
         net.step();
         for datagram in heard(net, from) {
@@ -120,7 +120,7 @@ impl Insider {
     fn datagram(&mut self, net: &mut Net, id: PacketId, body: &[u8]) {
         let datagram = self.seal.seal(id as u8, body);
         if let Some(server) = &mut net.server {
-            server.handle_datagram(net.now, self.from, datagram.bytes());
+            server.handle_datagram(net.now, self.from.into(), datagram.bytes());
         }
     }
 

@@ -192,8 +192,8 @@ fn what_others_repeat_or_make_up_expels_nobody() {
                 let sealed = sealed.seal_as(newest - 40 - back, PacketId::Ping as u8, &[]);
                 let bytes = sealed.bytes();
                 if let Some(server) = &mut net.server {
-                    server.handle_datagram(net.now, elsewhere, bytes);
-                    server.handle_datagram(net.now, elsewhere, &bytes[..7]);
+                    server.handle_datagram(net.now, elsewhere.into(), bytes);
+                    server.handle_datagram(net.now, elsewhere.into(), &bytes[..7]);
                 }
             }
         });

@@ -281,7 +281,7 @@ impl Net {
         let bytes = next(&mut self.seats[seat].envelope, id, body);
         let (from, now) = (self.seats[seat].address, self.now);
         if let Some(server) = &mut self.server {
-            server.handle_datagram(now, from, &bytes);
+            server.handle_datagram(now, from.into(), &bytes);
         }
     }
 
@@ -294,7 +294,7 @@ impl Net {
         }
         let bytes = next(&mut self.seats[seat].heard, id, body);
         if let Some(game) = &mut self.seats[seat].game {
-            game.handle_datagram(self.now, SERVER, &bytes);
+            game.handle_datagram(self.now, SERVER.into(), &bytes);
         }
     }
 
@@ -330,7 +330,7 @@ impl Seat {
                 self.heard = newer(self.heard, bytes);
             }
             if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut && !self.is_suspended) {
-                game.handle_datagram(now, SERVER, bytes);
+                game.handle_datagram(now, SERVER.into(), bytes);
             }
         }
         if let Some(game) = self.game.as_mut().filter(|_| !self.is_suspended) {
@@ -358,7 +358,7 @@ impl Seat {
         }
         while let Some(transmit) = self.up.pop(now) {
             if let Some(server) = server.as_deref_mut().filter(|_| !self.is_cut) {
-                server.handle_datagram(now, self.address, transmit.datagram.bytes());
+                server.handle_datagram(now, self.address.into(), transmit.datagram.bytes());
             }
         }
     }

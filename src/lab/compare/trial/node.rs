@@ -1,7 +1,6 @@
 //! A player and a server as they are watched from outside.
 
 use core::time::Duration;
-use std::net::SocketAddr;
 
 use super::Cell;
 use super::bot_player::BotPlayer;
@@ -12,7 +11,7 @@ use super::stalls::{Freezes, Stalls};
 use crate::game::{Match, MatchEvent, MatchOutcome, Node, Predictor, Server};
 use crate::lab::compare::row::Experiment;
 use crate::lab::scenario::PeerClock;
-use crate::net::{Architecture, DueTick, Stall, StallCause, Time, Transmit};
+use crate::net::{Architecture, DueTick, Source, Stall, StallCause, Time, Transmit};
 use crate::sim::{Command, GameState, PLAYERS_MAX, StateHash, Tick, World};
 
 /// Where clocks are wrong, each shows so much more than the one before.
@@ -393,7 +392,7 @@ impl Referee {
 macro_rules! watched {
     ($type:ident, $inner:ident) => {
         impl Node for $type {
-            fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+            fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
                 if !self.is_over() {
                     let local = self.clock().shows(now);
                     let Self { $inner: node, cpu, .. } = self;

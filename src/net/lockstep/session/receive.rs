@@ -1,13 +1,12 @@
 //! Dispatches received datagrams: handshake and discovery, datagrams of a connection, messages of its
 //! channel.
 
-use core::net::SocketAddr;
-
 use super::{LockstepSession, Phase, Role};
 use crate::net::connection::protection::{Opened, OpeningRoom, connection_id};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::expected::Expected;
+use crate::net::outbox::Source;
 use crate::net::table::hosted_room::HostedRoom;
 use crate::net::table::link::Link;
 use crate::net::table::pause::LONG_STALL;
@@ -29,7 +28,7 @@ impl LockstepSession {
     }
 
     /// Handles a datagram; an error says why it was dropped.
-    pub(super) fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    pub(super) fn dispatch(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
         match id {
@@ -70,12 +69,7 @@ impl LockstepSession {
     }
 
     /// The player at the other end of the link was heard.
-    fn on_heard(
-        &mut self,
-        link: usize,
-        (from, bytes): (SocketAddr, usize),
-        newest: bool,
-    ) -> Option<PlayerId> {
+    fn on_heard(&mut self, link: usize, (from, bytes): (Source, usize), newest: bool) -> Option<PlayerId> {
         let peer = self.links.get_mut(link)?;
         let player = peer.player;
         let silence = self.now.since(peer.connection.heard_at);

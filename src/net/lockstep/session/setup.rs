@@ -10,6 +10,7 @@ use crate::net::connection::path::Trust;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
+use crate::net::outbox::Source;
 use crate::net::table::admission::{Grant, Occupancy};
 use crate::net::table::link::Link;
 use crate::net::wire::message::{
@@ -28,17 +29,17 @@ fn is_private(ip: IpAddr) -> bool {
 
 impl LockstepSession {
     /// Host: answers a join request.
-    pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+    pub(super) fn on_join_request(&mut self, from: Source, body: &[u8]) -> Handled {
         let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
         room.on_join_request(self.now, (from, body), &mut self.rng, &mut self.out)
     }
 
     /// Host: a datagram of no link. Its sender is a guest who asks for a seat, or a peer who lost theirs.
-    pub(super) fn on_unlinked(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+    pub(super) fn on_unlinked(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let Role::Host { room, .. } = &mut self.role else { return Err(DropCause::Unauthenticated) };
         let entrant = room.on_unseated(self.now, (from, bytes), &mut self.out)?;
         let Some(entrant) = entrant else { return Ok(()) };
-        match self.seat_for(from, &entrant.entry) {
+        match self.seat_for(from.address, &entrant.entry) {
             Ok(Grant { player, evicts }) => {
                 let Role::Host { room, .. } = &mut self.role else { return Err(OutOfPlace) };
                 room.take_seat_token(self.now, from.ip())?;
@@ -94,28 +95,28 @@ impl LockstepSession {
         }
     }
 
-    fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
+    fn seat_guest(&mut self, from: Source, player: PlayerId, entrant: &Entrant) -> Handled {
         let Role::Host { room, teams, guests, .. } = &mut self.role else { return Err(OutOfPlace) };
         let (entry, &team) = (&entrant.entry, teams.get(player.index()).ok_or(OutOfPlace)?);
         let protection = room.listener.admit(entrant).ok_or(OutOfPlace)?;
         let confirm = JoinConfirm { player, config: self.config, token: None };
         let is_own = |address: &SocketAddr| {
-            *address != from && (address.ip() == from.ip() || is_private(address.ip()))
+            *address != from.address && (address.ip() == from.ip() || is_private(address.ip()))
         };
         let own = entry.addresses.iter().copied().filter(is_own);
         guests.push(Guest {
             seat: SeatInfo { name: entry.name, hero: entry.hero, team },
             is_ready: entry.is_ready,
             confirm,
-            addresses: core::iter::once(from).chain(own).collect(),
+            addresses: core::iter::once(from.address).chain(own).collect(),
             connection_id: protection.remote_id(),
             public_key: entry.public_key,
             signing_key: entry.signing_key,
         });
-        let path = (&[from][..], Trust::Proven);
+        let path = (&[from.address][..], Trust::Proven);
         let mut connection = Connection::new(self.now, path, protection, &mut self.rng);
         connection.hear(self.now, (from, 0), true, &mut self.out);
-        room.seated(self.now, from, player);
+        room.seated(self.now, from.address, player);
         self.links.push(Link::new(self.now, player, connection));
         self.send(self.links.len().saturating_sub(1), PacketId::JoinConfirm, &confirm);
         self.out.event(Event::Joined { player, name: entry.name });

@@ -1,0 +1,287 @@
+//! Addresses of hosts as people type and paste them: what is meant is read, and what cannot be meant is named.
+
+use anyhow::{Context as _, bail, ensure};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs as _};
+
+use mini_rts_arena::net::ALTERNATIVES_MAX;
+use mini_rts_arena::transport::DEFAULT_PORT;
+
+/// Most addresses of one host that are asked.
+const ADDRESSES_MAX: usize = 1 + ALTERNATIVES_MAX;
+
+/// Resolves `ADDR[:PORT]` to every address that the system knows for it, without repetitions: at least one, and at
+/// most [`ADDRESSES_MAX`].
+pub(crate) fn resolve(text: &str) -> anyhow::Result<Vec<SocketAddr>> {
+    let Written { host, port } = read(text)?;
+    let port = port.unwrap_or(DEFAULT_PORT);
+    let mut found = match host {
+        Host::Ip(IpAddr::V6(ip)) if ip.is_unicast_link_local() => link_local(ip, port)?,
+        Host::Ip(ip) => vec![SocketAddr::new(ip, port)],
+        // Both, whatever the system's list of names says (RFC 6761, section 6.3).
+        Host::Name(name) if name.eq_ignore_ascii_case("localhost") => {
+            vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
+        }
+        Host::Name(name) => {
+            let advice = || {
+                format!(
+                    "no such host: {name}; give an address such as 192.168.1.20:{DEFAULT_PORT}, or none to look on the \
+                     LAN"
+                )
+            };
+            let found = (name.as_str(), port).to_socket_addrs().with_context(advice)?;
+            let found: Vec<_> = found.map(canonical).collect();
+            ensure!(!found.is_empty(), advice());
+            found
+        }
+    };
+    let mut seen = Vec::new();
+    found.retain(|address| {
+        !seen.contains(address) && seen.len() < ADDRESSES_MAX && {
+            seen.push(*address);
+            true
+        }
+    });
+    Ok(found)
+}
+
+/// Host and port that a text names.
+#[derive(Debug, PartialEq, Eq)]
+struct Written {
+    host: Host,
+    port: Option<u16>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Host {
+    /// Not mapped, not unspecified, no multicast or broadcast; without the interface.
+    Ip(IpAddr),
+    /// A name, or an address with an interface: the system resolves either.
+    Name(String),
+}
+
+fn read(text: &str) -> anyhow::Result<Written> {
+    let example = format!("192.168.1.20:{DEFAULT_PORT}");
+    let plain = plain(text);
+    let (has_scheme, rest) = match plain.split_once("://") {
+        Some((_, rest)) => (true, rest),
+        None => (false, plain.as_str()),
+    };
+    let (rest, path) = rest.split_once(['/', '?', '#']).unwrap_or((rest, ""));
+    // A length of a prefix, as in the lists of a machine's own addresses, is left out as well.
+    let is_prefix = path.parse().is_ok_and(|bits: u8| bits <= 128);
+    ensure!(
+        has_scheme || path.is_empty() || is_prefix,
+        "{path:?} after the address is no part of it; give an address such as {example}"
+    );
+    let rest = rest.trim().trim_end_matches([',', ';']).trim();
+    ensure!(!rest.is_empty(), "{text:?} holds no address; give one such as {example}");
+    ensure!(!rest.contains('@'), "{rest:?} has a user's name before the address; leave it out");
+    let (host, port) = split(rest)?;
+    let host = host.trim().trim_end_matches('.');
+    let port = port.map(|port| read_port(port, host)).transpose()?;
+    ensure!(
+        !host.is_empty(),
+        "{rest:?} is a port without an address; give the host's address before it, such as {example}"
+    );
+    Ok(Written { host: read_host(host)?, port })
+}
+
+/// The text without what surrounds an address where it is copied from, in ASCII as far as there is an equivalent.
+fn plain(text: &str) -> String {
+    const QUOTES: &[char] = &['"', '\'', '`', '<', '>', '(', ')', '\u{ab}', '\u{bb}'];
+    let is_invisible = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{ad}');
+    let narrow = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{3002}' | '\u{ff61}' => '.',
+        '\u{2018}'..='\u{201f}' => '"',
+        c if c.is_whitespace() || c.is_control() => ' ',
+        c => c,
+    };
+    let narrowed: String = text.chars().filter(|&c| !is_invisible(c)).map(narrow).collect();
+    narrowed.trim_matches(|c: char| c == ' ' || QUOTES.contains(&c)).to_owned()
+}
+
+/// The host, and the port behind it: after a colon, or after a blank.
+fn split(text: &str) -> anyhow::Result<(&str, Option<&str>)> {
+    if let Some(inner) = text.strip_prefix('[') {
+        let (host, rest) =
+            inner.split_once(']').with_context(|| format!("{text:?} lacks the closing bracket"))?;
+        let rest = rest.trim();
+        return match rest.strip_prefix(':') {
+            Some(port) => Ok((host, Some(port.trim()))),
+            None if rest.is_empty() => Ok((host, None)),
+            None if rest.bytes().all(|c| c.is_ascii_digit()) => Ok((host, Some(rest))),
+            None => bail!("{rest:?} after the bracket is no port: give one as in [{host}]:{DEFAULT_PORT}"),
+        };
+    }
+    // A bare IPv6 address has colons of its own.
+    if text.split_once('%').map_or(text, |(ip, _)| ip).parse::<Ipv6Addr>().is_ok() {
+        return Ok((text, None));
+    }
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') => Ok((host, Some(port.trim()))),
+        Some(_) => {
+            bail!("{text:?} is no IPv6 address; with a port it is written as in [fd00::1]:{DEFAULT_PORT}")
+        }
+        None => Ok(match text.rsplit_once(' ') {
+            Some((host, port)) if is_number(port) => (host.trim(), Some(port)),
+            _ => (text, None),
+        }),
+    }
+}
+
+fn read_port(port: &str, host: &str) -> anyhow::Result<u16> {
+    let host = if host.is_empty() { "the address" } else { host };
+    port.parse().ok().filter(|&port| port > 0).with_context(|| {
+        format!("{port:?} is no UDP port: give one from 1 to 65535, or {host} alone for {DEFAULT_PORT}")
+    })
+}
+
+fn read_host(host: &str) -> anyhow::Result<Host> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        let ip = ip.to_canonical();
+        let is_broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+        ensure!(
+            !ip.is_unspecified(),
+            "{ip} stands for all addresses of the host's machine; give one of them, which `arena doctor` lists there"
+        );
+        ensure!(!ip.is_multicast() && !is_broadcast, "{ip} is no address of one machine; give the host's");
+        return Ok(Host::Ip(ip));
+    }
+    if let Some((ip, interface)) = host.split_once('%') {
+        let ip: Ipv6Addr = ip.parse().ok().with_context(|| format!("{ip:?} before % is no IPv6 address"))?;
+        ensure!(!interface.is_empty(), "{host:?} names no interface after %; give one, such as {ip}%eth0");
+        // Only a link-local address exists on several interfaces.
+        return Ok(if ip.is_unicast_link_local() {
+            Host::Name(host.to_owned())
+        } else {
+            Host::Ip(ip.into())
+        });
+    }
+    let is_numeric = host.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    ensure!(
+        !is_numeric,
+        "{host:?} is no IPv4 address: that has four numbers from 0 to 255, such as 192.168.1.20"
+    );
+    ensure!(!host.contains(' '), "{host:?} is neither an address nor a name: a name has no blanks");
+    Ok(Host::Name(host.to_owned()))
+}
+
+/// A link-local address without its interface: at every interface of this machine that has one, too.
+fn link_local(ip: Ipv6Addr, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    let own =
+        interfaces.iter().filter(|own| matches!(own.ip(), IpAddr::V6(ip) if ip.is_unicast_link_local()));
+    let found: Vec<_> =
+        own.filter_map(|own| own.index).map(|index| SocketAddrV6::new(ip, port, 0, index).into()).collect();
+    ensure!(!found.is_empty(), "{ip} is of one link alone, and no interface here has such an address");
+    Ok(found)
+}
+
+/// The address as a socket of its family has it: IPv4 is never mapped into IPv6.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) if v6.scope_id() != 0 && v6.ip().is_unicast_link_local() => address,
+        _ => SocketAddr::new(address.ip().to_canonical(), address.port()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(host: &str, port: Option<u16>) -> Written {
+        Written { host: Host::Ip(host.parse().unwrap()), port }
+    }
+
+    #[test]
+    fn an_address_is_read_as_it_was_pasted() {
+        for text in [
+            "10.9.0.1",
+            " 10.9.0.1\n",
+            "\"10.9.0.1\"",
+            "udp://10.9.0.1",
+            "http://10.9.0.1/",
+            "10.9.0.1/",
+            "10.9.0.1/24",
+            "10.9.0.1.",
+            "<10.9.0.1>",
+            "[10.9.0.1]",
+            "\u{201c}10.9.0.1\u{201d}",
+            "10.9.0.1,",
+            "::ffff:10.9.0.1",
+            "\u{feff}10.9.0.1\u{200b}",
+            "\u{ff11}\u{ff10}\u{3002}9.0.1",
+            "UDP://10.9.0.1/join?x=1",
+            "\u{a0}10.9.0.1\u{3000}",
+        ] {
+            assert_eq!(read(text).unwrap(), ip("10.9.0.1", None), "{text:?}");
+        }
+        for text in [
+            "10.9.0.1:4125",
+            "10.9.0.1 4125",
+            "10.9.0.1 : 4125",
+            "udp://10.9.0.1:4125/",
+            "'10.9.0.1:4125'",
+            "[10.9.0.1]:4125",
+            "10.9.0.1\u{ff1a}4125",
+            "[::ffff:10.9.0.1]:4125",
+            "10.9.0.1.:4125",
+            "10.9.0.1\t4125",
+        ] {
+            assert_eq!(read(text).unwrap(), ip("10.9.0.1", Some(4125)), "{text:?}");
+        }
+        assert_eq!(read("::1").unwrap(), ip("::1", None));
+        assert_eq!(read("[::1]").unwrap(), ip("::1", None));
+        for text in ["[::1]:4125", "udp://[::1]:4125", "[::1] 4125"] {
+            assert_eq!(read(text).unwrap(), ip("::1", Some(4125)), "{text:?}");
+        }
+        assert_eq!(read("fd00::1%eth0").unwrap(), ip("fd00::1", None), "the interface says nothing there");
+        let name = |host: &str, port| Written { host: Host::Name(host.into()), port };
+        assert_eq!(read("ann-laptop.local.").unwrap(), name("ann-laptop.local", None));
+        assert_eq!(read("ann-laptop:4125").unwrap(), name("ann-laptop", Some(4125)));
+        assert_eq!(read("[fe80::1%eth0]:4125").unwrap(), name("fe80::1%eth0", Some(4125)));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_named_in_one_line() {
+        for (text, why) in [
+            (":4124", "a port without an address"),
+            ("", "holds no address"),
+            (" \" ", "holds no address"),
+            ("udp://", "holds no address"),
+            ("10.9.0.1:0", "no UDP port"),
+            ("10.9.0.1:70000", "no UDP port"),
+            ("10.9.0.1:", "no UDP port"),
+            ("10.9.0.1:x", "no UDP port"),
+            ("10.9.0.1:-1", "no UDP port"),
+            ("10.9.0", "no IPv4 address"),
+            ("10.9.0.256", "no IPv4 address"),
+            ("010.9.0.1", "no IPv4 address"),
+            ("4124", "no IPv4 address"),
+            ("0.0.0.0", "all addresses"),
+            ("[::]:4124", "all addresses"),
+            ("255.255.255.255", "one machine"),
+            ("ff02::1", "one machine"),
+            ("[::1", "closing bracket"),
+            ("[::1]x", "no port"),
+            ("fd00::1::2", "no IPv6 address"),
+            ("fe80::1%", "no interface"),
+            ("x%eth0", "no IPv6 address"),
+            ("ann@10.9.0.1", "user's name"),
+            ("10.9.0.1/join", "no part"),
+            ("two words", "no blanks"),
+        ] {
+            let said = read(text).expect_err(text).to_string();
+            assert!(said.contains(why) && !said.contains('\n'), "{text:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_every_address_of_the_system_once() {
+        let both = ["127.0.0.1:4125", "[::1]:4125"].map(|address| address.parse().unwrap());
+        assert_eq!(resolve("LocalHost:4125").unwrap(), both);
+        assert!(resolve("no-such-host.invalid").is_err());
+    }
+}
