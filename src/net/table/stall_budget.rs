@@ -8,6 +8,7 @@
 use core::time::Duration;
 
 use super::delay::InputDelay;
+use crate::net::mutation::Mutation;
 use crate::net::time::Time;
 
 /// Longest time for which a player may hold the match up at once, unless twice `--timeout` is longer.
@@ -49,7 +50,11 @@ impl StallBudget {
     /// The whole budget, of ticks of this length, beside this own input delay.
     pub(in crate::net) fn new(tick: Duration, timeout: Duration, own: InputDelay) -> Self {
         let (spent, lacked) = (Duration::ZERO, Duration::ZERO);
-        let allowance = if own == InputDelay::Auto { tick } else { LATE_BY_CHOICE };
+        let allowance = match own {
+            _ if Mutation::UncountedSecond.is_planted() => Duration::from_secs(1),
+            InputDelay::Auto => tick,
+            InputDelay::Ticks(_) => LATE_BY_CHOICE,
+        };
         Self { tick, allowance, whole: whole(timeout), spent, lacked, since: None, noted: Time(0) }
     }
 
@@ -96,6 +101,11 @@ impl StallBudget {
     /// Since when the match has been waiting for this player.
     pub(in crate::net) const fn since(&self) -> Option<Time> {
         self.since
+    }
+
+    /// Spends this much: only a mutation does.
+    pub(in crate::net) fn charge(&mut self, by: Duration) {
+        self.spent = self.spent.saturating_add(by);
     }
 
     /// Time spent at `now`.

@@ -12,6 +12,8 @@ use core::time::Duration;
 use super::{LockstepSession, Phase};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
+#[cfg(doc)]
+use crate::net::mutation::Mutation;
 use crate::net::table::delay::InputDelay;
 use crate::net::table::settings::OnLoss;
 use crate::net::table::stall_budget::StallBudget;
@@ -117,6 +119,11 @@ impl Stalls {
     /// Time that this seat has spent of its budget.
     pub(super) fn spent(&self, player: PlayerId, now: Time) -> Duration {
         self.budgets[player].spent(now)
+    }
+
+    /// Spends this much of the budget of a seat: only [`Mutation::ChargedCountdown`] does.
+    pub(super) fn charge(&mut self, player: PlayerId, by: Duration) {
+        self.budgets[player].charge(by);
     }
 
     /// Since when the input of this seat has been lacking.
