@@ -86,7 +86,7 @@ fn the_same_study_gives_the_same_rows_on_any_number_of_cores() {
         .collect();
     let play = |jobs| {
         let options = StudyOptions { size: Size::Quick, jobs, ..StudyOptions::default() };
-        study_of(&cells, &options, |_, _| {}).unwrap_or_else(|error| panic!("{error}"))
+        study_of(&cells, &options, |_, _| {}, |_| {}).unwrap_or_else(|error| panic!("{error}"))
     };
     let rows = play(1);
     assert_eq!(rows, play(2));
@@ -332,11 +332,43 @@ fn who_is_given_up_makes_no_difference_of_states() {
     let cell = Cell {
         experiment: Experiment::OneBadLink,
         bad_link: "slow-upstream".into(),
+        upstream_kbit_s: 16,
+        upstream_queue_ms: 200.0,
         players: 4,
         units: 28,
         ..good
     };
     assert_ne!(play(&cell, 1004, 60).state_hash, 0);
+}
+
+#[test]
+fn three_players_play_where_one_can_send_48_kbit_a_second() {
+    let play_with = |upstream_kbit_s, upstream_queue_ms, seed| {
+        let cell = Cell {
+            experiment: Experiment::OneBadLink,
+            bad_link: "slow-upstream".into(),
+            upstream_kbit_s,
+            upstream_queue_ms,
+            players: 3,
+            units: 21,
+            rtt_ms: 50.0,
+            loss: 0.0,
+            prediction: false,
+            ..base_cell(Architecture::P2p)
+        };
+        let row = play(&cell, seed, 30);
+        check(&row);
+        row
+    };
+    for (queue_ms, seed) in [(200.0, 1000), (200.0, 1001), (50.0, 1002), (1000.0, 1003)] {
+        let row = play_with(48, queue_ms, seed);
+        let p95 = row.others_ms.at(Percentile::P95).expect("measured");
+        assert!(p95 < 250.0, "queue of {queue_ms} ms: p95 {p95} ms");
+        assert!(row.tick_rate > 59.0, "queue of {queue_ms} ms: {} ticks/s", row.tick_rate);
+    }
+    // A link that carries all is left alone.
+    let [wide, none] = [256, 0].map(|kbit_s| play_with(kbit_s, 200.0, 1000));
+    assert_eq!(wide.packets_s_up, none.packets_s_up);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn failing(rows: &[MatchRow]) -> Vec<&'static str> {
 
 fn page_of(study: &Study) -> String {
     let cells = summarize(&study.rows);
-    page(study, &Analysis::of(&cells))
+    page(study, &Analysis::of(&cells), None)
 }
 
 fn shifted(quantiles: &Quantiles, ms: f64) -> Quantiles {

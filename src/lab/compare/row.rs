@@ -23,6 +23,9 @@ const ROWS_MAX: usize = 1_000_000;
 const NUMBER_MAX: f64 = 1e9;
 /// The worst clock: a match over links this bad would not be played with one.
 const DRIFT_MAX_PPM: u32 = 10_000;
+/// The fastest and the deepest limit of an upstream.
+const UPSTREAM_MAX_KBIT_S: u32 = 1_000_000;
+const QUEUE_MAX_MS: f64 = 10_000.0;
 /// As of rules.
 const SCORE_MAX: u32 = 1_000_000;
 /// Longest match, in seconds.
@@ -181,6 +184,10 @@ pub struct Cell {
     pub preset: String,
     /// What is wrong with the link of the player in the last seat, or nothing.
     pub bad_link: String,
+    /// Most kilobits per second that the player in the last seat sends, with IP and UDP headers; 0 for no limit.
+    pub upstream_kbit_s: u32 = (0..=UPSTREAM_MAX_KBIT_S),
+    /// How long a full queue at that limit takes to leave; what comes beyond it is dropped.
+    pub upstream_queue_ms: f64 = (0.0..=QUEUE_MAX_MS),
     /// Whether own orders show before they are confirmed.
     pub prediction: bool,
     /// Whether, beside predicted own units, those of the others are shown in the past, as without prediction.
@@ -376,10 +383,20 @@ struct SourceColumn {
 pub(super) fn column_notes() -> impl Iterator<Item = (&'static str, String)> {
     let fields = MatchRow::NOTES[..1].iter().chain(Cell::NOTES).chain(&MatchRow::NOTES[2..]);
     fields.map(|&(field, notes)| {
-        let name = if field == "experiment" { "view" } else { field };
+        let name = column_name(field);
         let text = notes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
         (name, text.replace("[`Self::", "`").replace("`]", "`"))
     })
+}
+
+/// The names of the columns of a cell.
+pub(super) fn cell_columns() -> impl Iterator<Item = &'static str> {
+    Cell::NOTES.iter().map(|&(field, _)| column_name(field))
+}
+
+/// A field's name in the table.
+fn column_name(field: &'static str) -> &'static str {
+    if field == "experiment" { "view" } else { field }
 }
 
 /// Writes a table: a line of names, and a line for each match.
@@ -390,10 +407,23 @@ pub fn write_rows<'a>(
     to: impl io::Write,
     rows: impl IntoIterator<Item = &'a MatchRow>,
 ) -> Result<(), RowError> {
-    let mut writer = csv::Writer::from_writer(to);
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(to);
+    // The names stand there without any match, too.
+    writer.write_record(column_notes().map(|(name, _)| name))?;
     for row in rows {
         writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
     }
+    writer.flush().map_err(csv::Error::from)?;
+    Ok(())
+}
+
+/// Writes the line of one match, as [`write_rows`] has it.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_row(to: impl io::Write, row: &MatchRow) -> Result<(), RowError> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(to);
+    writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
     writer.flush().map_err(csv::Error::from)?;
     Ok(())
 }

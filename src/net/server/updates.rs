@@ -251,7 +251,9 @@ impl ServerSession {
         client.link.second_at = None;
         if client.bits.overdraw(self.now, bits_of(&bytes)) || is_last {
             client.link.margin.least = None;
-            if is_repeated && client.link.connection.lost_there > LOSSY_PER_MILLE {
+            let connection = &client.link.connection;
+            let is_lossy = connection.lost_there > LOSSY_PER_MILLE && connection.pace.may_repeat();
+            if is_repeated && is_lossy {
                 client.link.second_at = Some(self.now.plus(half_a_tick));
                 (client.last_update.tick, client.last_update.sending) = (tick, sending);
                 client.last_update.bytes.clone_from(&bytes);
