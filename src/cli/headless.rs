@@ -147,6 +147,11 @@ fn play_on(
     }
     // Only now may the room disappear from lists.
     drop(announcer);
+    if let (Some((_, hosts)), Err(error)) = (guest, &finished.result)
+        && let Some(version) = setup::other_version(error, hosts)
+    {
+        bail!("{error}; arena {version} runs there");
+    }
     // Without an answer of the host, nobody else was waited for.
     report(game, port, &finished, asked.filter(|_| !is_seated))
 }

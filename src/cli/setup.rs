@@ -14,17 +14,21 @@ use super::args::{
 use super::paths;
 use mini_rts_arena::game::text_file;
 use mini_rts_arena::game::{
-    Inject, Match, MatchClock, MatchOptions, SCRIPT_BYTES_MAX, Script, Server, ServerOptions, Trace, data,
+    Inject, Match, MatchClock, MatchError, MatchOptions, SCRIPT_BYTES_MAX, Script, Server, ServerOptions,
+    Trace, data,
 };
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     ALTERNATIVES_MAX, AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join,
-    LockstepSession, MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, RoomCode, ServerConfig,
+    LockstepSession, MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig,
     ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
+use mini_rts_arena::transport::discovery::ask_version;
 use mini_rts_arena::transport::{PortChoice, Udp, clock};
 
+/// How long a host that refused this version is asked for its own.
+const VERSION_WITHIN: Duration = Duration::from_millis(500);
 /// From the last guest's arrival to tick 0, without a window.
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
 /// The same for people.
@@ -266,6 +270,14 @@ pub(crate) fn drawn_token() -> anyhow::Result<Token> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).context("the system has no random numbers")?;
     Ok(Token(bytes))
+}
+
+/// The version of a host that refused this one's, so that both can be told apart; `None` after any other error, and if
+/// the host does not tell.
+pub(crate) fn other_version(error: &MatchError, hosts: &[SocketAddr]) -> Option<VersionText> {
+    let is_refused =
+        matches!(error, MatchError::Refused(Refusal::Protocol { .. } | Refusal::SimulationBuild { .. }));
+    is_refused.then(|| ask_version(hosts, VERSION_WITHIN)).flatten()
 }
 
 fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {

@@ -119,9 +119,13 @@ pub enum MatchError {
     LostEarly(PlayerId),
 }
 
-/// A name for a player or the server.
+/// A name for the server, the host or another player, before the match has names: seat 0 is the host's.
 fn party(player: PlayerId) -> String {
-    if player == PlayerId::NONE { "the server".into() } else { format!("player {player}") }
+    match player {
+        PlayerId::NONE => "the server".into(),
+        PlayerId(0) => "the host".into(),
+        player => format!("player {player}"),
+    }
 }
 
 /// The host's rules or map and the requested ones, by name if they are built in.

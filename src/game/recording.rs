@@ -64,10 +64,10 @@ impl Recording {
         Some(self.failed(&file, &error))
     }
 
-    /// Notes a failure with its file, which many errors name already.
+    /// Notes a failure with its file.
     fn failed(&mut self, file: &Path, error: &RecordError) -> MatchEvent {
-        let (file, error) = (file.display().to_string(), error.to_string());
-        let why = if error.contains(&file) { error } else { format!("{file}: {error}") };
+        let why =
+            if error.file().is_some() { error.to_string() } else { format!("{}: {error}", file.display()) };
         self.error = Some(why.clone());
         MatchEvent::RecordingStopped(why)
     }

@@ -5,6 +5,14 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// How long a pipe or a device may give nothing: who writes into a pipe may have to compute first, and a pipe into which
+/// nobody writes gives nothing for ever.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Bytes of one read of a pipe or a device.
+const CHUNK_BYTES: usize = 1 << 16;
 
 /// Why a file is no text that can be read.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +23,9 @@ pub enum TextError {
     /// It has too many bytes.
     #[error("it has more than {0} bytes, the most for such a file: is it another one?")]
     TooLarge(u64),
+    /// A pipe or a device gives nothing.
+    #[error("nothing came out of it for {} s: is it a pipe into which nobody writes?", .0.as_secs())]
+    Silent(Duration),
     /// It is text in another encoding.
     #[error("it is UTF-16, as some editors call \"Unicode\": save it as UTF-8")]
     Utf16,
@@ -27,17 +38,58 @@ pub enum TextError {
 }
 
 /// The text of a file of at most `most` bytes, without byte order mark, each line with one `\n` behind it. The size of
-/// a pipe or a device is unknown, so the read itself is limited.
+/// a pipe or a device is unknown, so the read itself is limited, and so is the time without a byte.
 ///
 /// # Errors
 /// If it cannot be read, or is no such text.
 pub fn read(file: &Path, most: u64) -> Result<String, TextError> {
-    let mut bytes = Vec::new();
-    File::open(file)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let most_and_one = most.saturating_add(1);
+    let bytes = if file.metadata()?.is_file() {
+        let mut bytes = Vec::new();
+        File::open(file)?.take(most_and_one).read_to_end(&mut bytes)?;
+        bytes
+    } else {
+        read_stream(file, most_and_one, SILENCE_MAX)?
+    };
     if bytes.len() as u64 > most {
         return Err(TextError::TooLarge(most));
     }
     decode(bytes)
+}
+
+/// At most `most` bytes of a pipe or a device. A thread of its own reads, since already opening a pipe waits for its
+/// writer; after [`TextError::Silent`] it waits on until the process ends.
+fn read_stream(file: &Path, most: u64, silence: Duration) -> Result<Vec<u8>, TextError> {
+    let (sender, chunks) = sync_channel(1);
+    let name = file.to_owned();
+    std::thread::Builder::new().name("read-text".into()).spawn(move || {
+        let read = || -> io::Result<()> {
+            let mut stream = File::open(&name)?.take(most);
+            loop {
+                let mut chunk = vec![0; CHUNK_BYTES];
+                match stream.read(&mut chunk) {
+                    Ok(0) => return Ok(()),
+                    Ok(bytes) => chunk.truncate(bytes),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(error),
+                }
+                if sender.send(Ok(chunk)).is_err() {
+                    return Ok(());
+                }
+            }
+        };
+        if let Err(error) = read() {
+            let _ = sender.send(Err(error));
+        }
+    })?;
+    let mut bytes = Vec::new();
+    loop {
+        match chunks.recv_timeout(silence) {
+            Ok(chunk) => bytes.extend(chunk?),
+            Err(RecvTimeoutError::Disconnected) => return Ok(bytes),
+            Err(RecvTimeoutError::Timeout) => return Err(TextError::Silent(silence)),
+        }
+    }
 }
 
 /// The same of bytes that were read already.
@@ -66,6 +118,8 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, TextError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use std::io::Write as _;
 
     fn text(bytes: &[u8]) -> Result<String, String> {
         decode(bytes.to_vec()).map_err(|error| error.to_string())
@@ -112,5 +166,26 @@ mod tests {
         if cfg!(unix) {
             assert!(matches!(read(Path::new("/dev/zero"), 1 << 16), Err(TextError::TooLarge(_))));
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_is_read_as_it_comes_and_one_without_a_writer_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [fed, dry] = ["fed", "dry"].map(|name| {
+            let pipe = folder.path().join(name);
+            let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+            assert!(made.is_ok_and(|status| status.success()), "a pipe");
+            pipe
+        });
+        let into = fed.clone();
+        let writer = std::thread::spawn(move || {
+            let mut pipe = File::options().write(true).open(into)?;
+            ["\u{feff}a\r", "\nb"].iter().try_for_each(|part| pipe.write_all(part.as_bytes()))
+        });
+        assert_eq!(read(&fed, 100).expect("text"), "a\nb\n");
+        writer.join().expect("no panic").expect("written");
+        let silent = read_stream(&dry, 100, Duration::from_millis(50)).expect_err("nothing is there");
+        assert!(silent.to_string().contains("nobody writes"), "{silent}");
     }
 }

@@ -279,6 +279,15 @@ impl From<io::Error> for RecordError {
 }
 
 impl RecordError {
+    /// The file that the message names: that of the error, or none.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Exists(file) | Self::NoSuchFolder(file) | Self::NoPermission(file) => Some(file),
+            _ => None,
+        }
+    }
+
     fn opening(path: &Path, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::AlreadyExists => Self::Exists(path.into()),
@@ -287,7 +296,7 @@ impl RecordError {
                 Self::NoPermission(path.into())
             }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
-            _ => Self::Io(format!("{}: {error}", path.display())),
+            _ => Self::Io(error.to_string()),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod announcer;
 mod browser;
 mod diagnosis;
+mod inquiry;
 mod lan;
 mod service;
 
@@ -15,6 +16,7 @@ use std::mem::discriminant;
 pub use announcer::{AnnounceError, Announcer};
 pub use browser::{BrowseError, Browser};
 pub use diagnosis::{Asked, DiagnoseError, Diagnosis, Heard, Interface, diagnose};
+pub use inquiry::ask_version;
 
 /// The UDP port of beacons and broadcast queries.
 pub const DISCOVERY_PORT: u16 = 4123;

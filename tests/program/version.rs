@@ -1,12 +1,17 @@
 //! The version with the commit: where a build finds it, and who says it.
 
 use mini_rts_arena::VERSION;
-use mini_rts_arena::net::discovery::VersionText;
+use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText, answer};
+use mini_rts_arena::net::message::{
+    JoinRefused, PROTOCOL_VERSION, PacketId, Refusal, handshake, handshake_nonce,
+};
+use mini_rts_arena::net::{Architecture, PlayerName};
 use std::fs;
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Command;
 
-use crate::arena::run;
+use crate::arena::{fails, run};
 
 /// The build's own way to the commit.
 #[path = "../../build.rs"]
@@ -77,4 +82,57 @@ fn the_program_and_its_recordings_say_version_and_commit() {
     let record = home.path().join("a.mra").display().to_string();
     run(home.path(), &["play", "--headless", "--ticks=1", "--record", &record]);
     assert_eq!(run(home.path(), &["replay", "info", &record, "--json"]).json()["program"], VERSION);
+}
+
+/// A host of another version, which refuses everybody, until it has refused and told its version.
+fn other_host(socket: &UdpSocket, refuse: fn(u64) -> Vec<u8>) {
+    let beacon = Beacon {
+        id: RoomId(1),
+        port: socket.local_addr().expect("bound").port(),
+        name: PlayerName::new("Ann").expect("a name"),
+        architecture: Architecture::P2p,
+        players: 1,
+        seats: 2,
+        locked: false,
+        closed: false,
+        version: VersionText::new("9.8.7+feed123").expect("a version"),
+        build: 1,
+    };
+    let mut bytes = [0; 2048];
+    loop {
+        let (length, from) = socket.recv_from(&mut bytes).expect("a datagram");
+        let told = answer(&bytes[..length], &beacon);
+        let reply = match &told {
+            Some(info) => info.to_vec(),
+            None => refuse(handshake_nonce(&bytes[1..length]).expect("a request")),
+        };
+        socket.send_to(&reply, from).expect("sent");
+        if told.is_some() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_refusal_for_the_version_names_both() {
+    let home = tempfile::tempdir().expect("a folder");
+    let build = |nonce| {
+        let reason = Refusal::SimulationBuild { host: 1, guest: 2 };
+        handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason }).bytes().to_vec()
+    };
+    let protocol = |nonce: u64| {
+        let version = (PROTOCOL_VERSION + 1).to_le_bytes();
+        [&[PacketId::JoinRefused as u8][..], &version, &nonce.to_le_bytes(), &[0; 3]].concat()
+    };
+    for refuse in [build as fn(u64) -> Vec<u8>, protocol] {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let timeout = Some(std::time::Duration::from_secs(60));
+        socket.set_read_timeout(timeout).expect("a time-out");
+        let address = socket.local_addr().expect("bound").to_string();
+        let host = std::thread::spawn(move || other_host(&socket, refuse));
+        let refused = run(home.path(), &["join", &address, "--headless", "--wait=60"]);
+        fails(&refused, "arena 9.8.7+feed123 runs there");
+        fails(&refused, VERSION);
+        host.join().expect("a host");
+    }
 }

@@ -306,6 +306,6 @@ fn clock(seconds: f64) -> String {
 pub(crate) fn over(game: &mut Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
-        Err(error) => Next::Failed(game.request.clone(), waiting::Failure::of(&error)),
+        Err(error) => Next::Failed(game.request.clone(), waiting::Failure::of(&error, &game.request)),
     }
 }

@@ -1,7 +1,7 @@
 //! A match being played.
 
 mod facts;
-mod lost;
+pub(super) mod lost;
 
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;

@@ -4,6 +4,7 @@ use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
 use super::form::part;
+use super::play::lost::lost_text;
 use super::play::{Party, match_clock, means};
 use super::prompt::is_new;
 use super::result_graph;
@@ -185,7 +186,7 @@ impl Over {
             }
             MatchOutcome::PeerLeft(player) => format!("{} left the match", self.name(player)),
             MatchOutcome::PeerLost(player) => {
-                format!("The connection to {} was lost", self.name(player))
+                lost_text(self.view.as_ref(), player, |player| self.name(player))
             }
             MatchOutcome::Desync => desync_text(summary),
             MatchOutcome::Interrupted => "Nobody won".into(),

@@ -7,6 +7,7 @@ use super::form::part;
 use super::join::own_addresses;
 use super::lobby::LobbyPanel;
 use super::{Attract, Next, over};
+use crate::cli::setup;
 use crate::gui::context::AppContext;
 use crate::gui::input::Input;
 use crate::gui::launch::{Game, LaunchRequest};
@@ -167,15 +168,20 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn of(error: &MatchError) -> Self {
+    pub(super) fn of(error: &MatchError, request: &LaunchRequest) -> Self {
         let is_code_wrong = matches!(error, MatchError::Refused(Refusal::RoomCode));
+        let version = match request {
+            LaunchRequest::Join(_, hosts) => setup::other_version(error, hosts),
+            _ => None,
+        };
         let why = match error {
             MatchError::Refused(Refusal::RoomCode) => {
                 "This match has another code. Upper and lower case and blanks do not count.".into()
             }
             MatchError::UnknownRules(_) => format!("{error}: start `arena join` with its file and --rules"),
             MatchError::UnknownMap(_) => format!("{error}: start `arena join` with its file and --map"),
-            error => error.to_string(),
+            error => version
+                .map_or_else(|| error.to_string(), |version| format!("{error}; arena {version} runs there")),
         };
         Self { why: capitalised(&why), is_code_wrong }
     }

@@ -99,16 +99,43 @@ fn is_server(view: &View) -> bool {
     view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
 }
 
+/// All who are lost with this player: also those who have gone silent by then.
+fn lost_with(view: &View, lost: PlayerId) -> impl Iterator<Item = PlayerId> {
+    view.current.player_ids().filter(move |&player| {
+        let mut links = view.links.iter().filter(|link| link.player == player);
+        player == lost || links.any(|link| link.silent_for >= SILENT_WITH)
+    })
+}
+
+/// Names as a sentence has them.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => (*name).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The sentence of the result of a match that ended with this player lost.
+pub(in crate::gui::screens) fn lost_text<'a>(
+    view: Option<&View>,
+    lost: PlayerId,
+    name: impl Fn(PlayerId) -> &'a str,
+) -> String {
+    if lost == PlayerId::NONE {
+        return "The connection to the server was lost".into();
+    }
+    let all = view.map_or_else(|| vec![lost], |view| lost_with(view, lost).collect());
+    let names: Vec<&str> = all.into_iter().map(name).collect();
+    format!("The connection to {} was lost", listed(&names))
+}
+
 /// Title and text of the card: who is lost, and what the match waits for.
 fn words(view: &View, silent_s: f64) -> (String, String) {
     if is_server(view) {
         let text = format!("Silent for {silent_s:.0} s. The match continues once it answers.");
         return ("The server is lost".into(), text);
     }
-    let is_lost = |player: PlayerId| {
-        let mut links = view.links.iter().filter(|link| link.player == player);
-        view.lost.is_some_and(|(lost, _)| lost == player) || links.any(|link| link.silent_for >= SILENT_WITH)
-    };
     let holds_up = view.lost.and_then(|(lost, _)| {
         let mut links = view.links.iter().filter(|link| link.player == lost);
         links.any(|link| link.silent_for < SILENT_WITH).then_some(lost)
@@ -118,12 +145,12 @@ fn words(view: &View, silent_s: f64) -> (String, String) {
         let text = format!("Its game answers, and sends too few inputs. The match waits for {name}.");
         return (format!("{name} holds up the match"), text);
     }
-    let players = view.current.player_ids().filter(|&player| is_lost(player));
-    let names: Vec<&str> = players.map(|player| name_of(view, player)).collect();
+    let lost = view.lost.map_or(PlayerId::NONE, |(player, _)| player);
+    let names: Vec<&str> = lost_with(view, lost).map(|player| name_of(view, player)).collect();
     let (title, who) = match &names[..] {
         [] => ("The other player is lost".to_owned(), "that player".to_owned()),
         [name] => (format!("{name} is lost"), (*name).to_owned()),
-        [first @ .., last] => ("All others are lost".to_owned(), format!("{} and {last}", first.join(", "))),
+        _ => ("All others are lost".to_owned(), listed(&names)),
     };
     let text = format!(
         "Silent for {silent_s:.0} s. The match is paused and waits for {who} to come back; who has closed the game \
@@ -158,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_card_names_all_who_are_lost() {
+    fn the_card_and_the_result_name_all_who_are_lost() {
         let (title, text) = words(&view(0, &[(0, 4)]), 4.2);
         assert_eq!(title, "Anna is lost");
         assert!(
@@ -169,6 +196,18 @@ mod tests {
         let (title, text) = words(&view(1, &[(0, 5), (1, 5)]), 5.0);
         assert_eq!(title, "All others are lost");
         assert!(text.contains("waits for Anna and Ben to come back"), "{text}");
+        let result = |view: Option<&View>, lost: u8| {
+            lost_text(view, PlayerId(lost), |player| {
+                ["Anna", "Ben"].get(player.index()).copied().unwrap_or("?")
+            })
+        };
+        assert_eq!(
+            result(Some(&view(1, &[(0, 5), (1, 5)])), 1),
+            "The connection to Anna and Ben was lost",
+            "as on the card"
+        );
+        assert_eq!(result(None, 1), "The connection to Ben was lost");
+        assert_eq!(result(None, PlayerId::NONE.0), "The connection to the server was lost");
         let (title, _) = words(&view(1, &[(0, 0), (1, 5)]), 5.0);
         assert_eq!(title, "Ben is lost");
         let (title, _) = words(&view(0, &[(0, 0)]), 5.0);
