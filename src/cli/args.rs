@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::ControllerChoice;
 use mini_rts_arena::lab::Shard;
-use mini_rts_arena::lab::compare::{Experiment, Topology};
+use mini_rts_arena::lab::compare::{CellSpec, Experiment, Topology};
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 
@@ -168,9 +168,20 @@ pub(crate) struct CompareArguments {
     /// another instant on for each player, direction and seed.
     #[arg(long, value_name = "trace=FILE", value_parser = OsStringValueParser::new().try_map(traced_link), conflicts_with_all = ["real", "from", "view"])]
     pub(crate) link: Option<PathBuf>,
-    /// Write a line for each match, and on what it was measured.
+    /// Play this cell alone under every architecture: any of rtt, jitter (ms), loss (%), players, units, updates (/s),
+    /// upstream (kbit/s of the last player) and queue (ms before it), as in rtt=20,jitter=5,loss=2,players=3; all else is
+    /// as in the base case. May be given more than once.
+    #[arg(long, value_name = "KEY=VALUE,...", conflicts_with_all = ["real", "from", "view", "link"])]
+    pub(crate) cell: Vec<CellSpec>,
+    /// Write a line for each match as it ends, and on what it was measured.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+    /// Go on with the study that the file of `--csv` has a part of.
+    #[arg(long, requires = "csv", conflicts_with_all = ["real", "orders", "from", "link"])]
+    pub(crate) resume: bool,
+    /// Write a line for each order of each match.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) orders: Option<PathBuf>,
     /// Write the study as one page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -183,7 +194,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Vec<PathBuf>,
     /// Play nothing: make tables and page again from what `--csv` wrote, of all shards or of several studies.
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "full", "real", "seeds", "view", "shard", "from", "link", "jobs"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "full", "real", "seeds", "view", "shard", "from", "link", "cell", "orders", "resume", "jobs"])]
     pub(crate) rebuild: Vec<PathBuf>,
     /// Matches at a time; by default one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]

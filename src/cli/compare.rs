@@ -1,29 +1,30 @@
 //! `arena compare`.
 
 mod environment;
+mod journal;
 mod markdown;
 mod report;
 
 use anyhow::Context as _;
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use self::journal::Journal;
 use super::args::CompareArguments;
 use super::console::{self, found, print, progress_of_parts};
 use mini_rts_arena::game::text_file;
 use mini_rts_arena::lab::compare::{
-    Analysis, LinkTrace, RealOptions, RealStudy, Recorded, STUDY_BYTES_MAX, Size, Study, StudyOptions,
-    TRACE_BYTES_MAX, figure_files, page, real, study, summarize,
+    Analysis, LinkTrace, MatchRow, RealOptions, RealStudy, Recorded, STUDY_BYTES_MAX, Size, Study,
+    StudyOptions, TRACE_BYTES_MAX, figure_files, page, real, study, summarize,
 };
 use mini_rts_arena::replay::Replay;
 use mini_rts_arena::sim::Tick;
 
 /// Plays the study, or reads its file, and prints what it shows.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
-    for file in [&arguments.csv, &arguments.html].into_iter().flatten() {
+    for file in [&arguments.csv, &arguments.html, &arguments.orders].into_iter().flatten() {
         check_writable(file)?;
     }
     for file in &arguments.markdown {
@@ -39,12 +40,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         Study::merge(parts).context("cannot make one study of these files")?
     };
     if let Some(file) = &arguments.csv {
-        let write = || -> anyhow::Result<()> {
-            let mut to = BufWriter::new(File::create(file)?);
-            study.write(&mut to)?;
-            Ok(to.flush()?)
-        };
-        console::wrote(file, write());
+        console::wrote(file, journal::write_study(file, &study).map(drop));
     }
     if let Some(shard) = arguments.shard {
         outln!("shard {shard}: {} matches", study.rows.len());
@@ -53,7 +49,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     let cells = summarize(&study.rows);
     let analysis = Analysis::of(&cells);
     if let Some(file) = &arguments.html {
-        console::wrote(file, std::fs::write(file, page(&study, &analysis)));
+        let csv = rows_beside(arguments, file);
+        console::wrote(file, std::fs::write(file, page(&study, &analysis, csv.as_deref())));
     }
     if let Some(folder) = &arguments.figures {
         let write = || -> std::io::Result<()> {
@@ -68,10 +65,19 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
             let document = std::fs::read_to_string(file)?;
             Ok(std::fs::write(file, markdown::splice(&document, &study, &analysis)?)?)
         };
-        splice().with_context(|| format!("cannot put the figures into {}", file.display()))?;
+        console::wrote(file, splice());
     }
     print(arguments.json, || report::as_json(&study, &analysis), || report::as_text(&study, &analysis));
     Ok(found(!analysis.is_valid()))
+}
+
+/// The name of the file with the rows, if it is in the folder of the page: a link to it works wherever both are moved.
+fn rows_beside(arguments: &CompareArguments, page: &Path) -> Option<String> {
+    let rebuilt = || if let [only] = &arguments.rebuild[..] { Some(only) } else { None };
+    let file = arguments.csv.as_ref().or_else(rebuilt)?;
+    let folder = |file: &Path| file.parent().map(|folder| folder.canonicalize().ok());
+    let is_beside = folder(file) == folder(page) || file.parent() == page.parent();
+    is_beside.then(|| file.file_name()?.to_str().map(str::to_owned)).flatten()
 }
 
 fn read(file: &Path) -> anyhow::Result<Study> {
@@ -95,11 +101,18 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
         experiments: arguments.view.iter().map(|&view| view.into()).collect(),
         shard: arguments.shard.unwrap_or_default(),
         recorded: arguments.from.as_deref().map(recorded).transpose()?,
+        cells: arguments.cell.clone(),
+        known: Vec::new(),
     };
     let load_before = environment::load();
+    let facts = environment::facts(arguments, size, &load_before, None);
+    let known = if arguments.resume { known(arguments.csv.as_deref(), &facts)? } else { Vec::new() };
+    let journal = Journal::begin(arguments.csv.as_deref(), arguments.orders.as_deref(), &facts, &known)?;
+    let options = StudyOptions { known, ..options };
     let (bar, progress) = progress_of_parts("{bar:40} match {pos}/{len}, {eta} left");
-    let mut rows = study(&options, progress)?;
+    let mut rows = study(&options, progress, |played| journal.note(played))?;
     bar.finish_and_clear();
+    journal.end();
     let mut repeated = None;
     if arguments.real {
         let real = play_real(arguments, &options)?;
@@ -108,6 +121,22 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
     }
     let environment = environment::facts(arguments, size, &load_before, repeated);
     Ok(Study::new(environment, rows)?)
+}
+
+/// The rows of the study that the file has a part of; none if there is no file.
+fn known(file: Option<&Path>, facts: &[(String, String)]) -> anyhow::Result<Vec<MatchRow>> {
+    let Some(file) = file.filter(|file| std::fs::metadata(file).is_ok_and(|file| file.len() > 0)) else {
+        return Ok(Vec::new());
+    };
+    let read = || -> anyhow::Result<Vec<MatchRow>> {
+        let mut bytes = std::fs::read(file)?;
+        // The program may have been stopped in the middle of a line.
+        bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1));
+        Ok(Study::read(&text_file::decode(bytes)?)?.rows_for(facts)?)
+    };
+    read().with_context(|| {
+        format!("cannot go on with the study in {}; leave --resume out to begin anew", file.display())
+    })
 }
 
 /// Plays matches between processes, beside the virtual ones.

@@ -13,8 +13,9 @@ use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{FAILED, FOUND};
 
@@ -24,6 +25,8 @@ static OUT: OnceLock<io::Error> = OnceLock::new();
 static LOG: OnceLock<io::Error> = OnceLock::new();
 /// Whether another file could not be written.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+/// How often progress is reported where no bar can be drawn.
+const SAY_EVERY: Duration = Duration::from_secs(10);
 /// Exit code after a second Ctrl-C, as a shell has it of a process that the first one ends.
 const INTERRUPTED: i32 = 130;
 
@@ -131,13 +134,26 @@ pub(crate) fn progress_bar(template: &str) -> ProgressBar {
     ProgressBar::no_length().with_style(style)
 }
 
-/// A bar for work in parts, and what moves it: how many parts are over, of how many.
+/// A bar for work in parts, and what moves it: how many parts are over, of how many. Where no bar can be drawn, a line says
+/// so now and then.
 pub(crate) fn progress_of_parts(template: &str) -> (ProgressBar, impl Fn(usize, usize) + Sync + use<>) {
     let bar = progress_bar(template);
     let moved = bar.clone();
+    let begun = Instant::now();
+    let said = Mutex::new(begun);
     let progress = move |over: usize, total: usize| {
         moved.set_length(total as u64);
         moved.set_position(over as u64);
+        if !moved.is_hidden() {
+            return;
+        }
+        // A log gets a line now and then.
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.elapsed() >= SAY_EVERY && over < total {
+            *said = Instant::now();
+            let left = begun.elapsed().as_secs() * (total - over) as u64 / over.max(1) as u64;
+            logln!("{over} of {total} played, about {left} s left");
+        }
     };
     (bar, progress)
 }

@@ -3,10 +3,12 @@
 mod agreement;
 mod analysis;
 mod bounds;
+mod cell_spec;
 mod comparison;
 mod findings;
 mod latencies;
 mod metric;
+mod order_row;
 mod page;
 mod pairs;
 mod plan;
@@ -27,20 +29,23 @@ pub use super::simnet::{AccessFault, LinkTrace, LinkTraceError, Outages, Path, T
 pub use agreement::{AGREES_CELLS, AGREES_MS, AGREES_SHARE, Agreement, CellAgreement};
 pub use analysis::Analysis;
 pub use bounds::{Bounds, bounds};
+pub use cell_spec::{CellSpec, InvalidCellSpec};
 pub use comparison::{Comparison, Factor, Verdict};
 pub use findings::Digest;
 pub use metric::{LatencyKind, Measure, Percentile};
+pub use order_row::{ORDER_COLUMNS, OrderRow, write_order_names, write_orders};
 pub use page::{figure_files, page};
 pub use pairs::{PAIRS, Pair, pair_of};
 pub use plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell, plan};
 pub use preset::{BAD_LINKS, BadLink, PRESETS, Preset, bad_link_of, path_of};
 pub use real::{LATENESS_MAX, RealError, RealOptions, RealStudy, real, real_cells, real_of};
 pub use row::{
-    Cell, Experiment, MatchRow, Quantiles, RowError, Series, Source, Topology, read_rows, write_rows,
+    Cell, Experiment, MatchRow, Quantiles, RowError, Series, Source, Topology, read_rows, write_row,
+    write_rows,
 };
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
 pub use statistics::{Mean, equivalence_p, holm, paired, paired_p, wilson};
-pub use study::{StudyError, StudyErrorKind, StudyOptions, study, study_of};
+pub use study::{Played, StudyError, StudyErrorKind, StudyOptions, study, study_of};
 pub use study_file::{STUDY_BYTES_MAX, Study, StudyFileError};
 pub use summary::{CellSummary, summarize};
 pub use table::{SCALE_COLUMNS, Table};

@@ -1,12 +1,14 @@
 //! A link that is worse than the real one: delays, loses, repeats and reorders datagrams, all drawn from one
 //! seed. Sans-IO: real processes put it before their socket.
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use super::{Bottleneck, RateLimit};
 use crate::net::{Time, Transmit};
 
 /// Most datagrams in flight; more are lost, as in a full buffer.
@@ -15,6 +17,10 @@ const IN_FLIGHT_MAX: usize = 4096;
 const DELAY_MAX: Duration = Duration::from_secs(10);
 /// Most draws of which a jitter is the sum.
 const JITTER_DRAWS_MAX: u8 = 8;
+/// Sizes of a token bucket: a datagram of any length fits in.
+const BUCKET_BYTES: RangeInclusive<u32> = 1_500..=10_000_000;
+/// Bytes of an IPv4 and a UDP header.
+const HEADER_BYTES: usize = 28;
 /// How long a reordered datagram is held back beyond its delay.
 const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
 /// Shares are kept in parts per million.
@@ -38,8 +44,8 @@ pub struct LinkSpec {
     pub duplicate: u32,
     /// Share of datagrams that are held back 5 to 25 ms, in millionths.
     pub reorder: u32,
-    /// Most bits per second, 0 for no limit.
-    pub rate: u64,
+    /// What passes; the delay and the jitter come after it.
+    pub limit: RateLimit,
     /// The seed of every draw.
     pub seed: u64,
 }
@@ -49,7 +55,7 @@ pub struct LinkSpec {
 pub enum InvalidLinkSpec {
     /// A part that is not `key=value` with a known key.
     #[error(
-        "`{0}` in the link: expected delay, jitter, loss, burst, dup, reorder, rate or seed, such as delay=50ms,loss=5%"
+        "`{0}` in the link: expected delay, jitter, loss, burst, dup, reorder, rate, queue, bucket or seed, such as delay=50ms,loss=5%"
     )]
     Key(String),
     /// A value of the wrong form or out of range.
@@ -67,8 +73,8 @@ pub enum InvalidLinkSpec {
 impl FromStr for LinkSpec {
     type Err = InvalidLinkSpec;
 
-    /// Reads `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7`; `jitter=5ms:2` is the sum of
-    /// two draws.
+    /// Reads `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,queue=200ms,bucket=1500,seed=7`;
+    /// `jitter=5ms:2` is the sum of two draws.
     fn from_str(text: &str) -> Result<Self, InvalidLinkSpec> {
         let mut spec = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -80,7 +86,9 @@ impl FromStr for LinkSpec {
                 "burst" => spec.burst = burst(value)?,
                 "dup" => spec.duplicate = share("dup", value)?,
                 "reorder" => spec.reorder = share("reorder", value)?,
-                "rate" => spec.rate = rate(value)?,
+                "rate" => spec.limit.rate = rate(value)?,
+                "queue" => spec.limit.queue = duration("queue", value)?,
+                "bucket" => spec.limit.burst = bucket(value)?,
                 "seed" => {
                     let seed = value.parse().ok();
                     spec.seed = seed.ok_or_else(|| invalid("seed", value, "a whole number"))?;
@@ -135,14 +143,18 @@ fn rate(value: &str) -> Result<u64, InvalidLinkSpec> {
     bits.filter(|&bits| bits > 0).ok_or_else(|| invalid("rate", value, "such as 500kbit, 1mbit or 1gbit"))
 }
 
+fn bucket(value: &str) -> Result<u32, InvalidLinkSpec> {
+    let bytes = value.parse().ok().filter(|bytes| BUCKET_BYTES.contains(bytes));
+    bytes.ok_or_else(|| invalid("bucket", value, "a number of bytes from 1500 to 10000000"))
+}
+
 /// Datagrams in flight on such a link.
 #[derive(Debug)]
 pub struct Impairment {
     spec: LinkSpec,
     rng: ChaCha8Rng,
     burst_left: u32,
-    /// When the wire has room for the next datagram.
-    free_at: Time,
+    bottleneck: Bottleneck,
     count: u64,
     /// By the time of their arrival, then in the order in which they left.
     in_flight: BTreeMap<(Time, u64), Transmit>,
@@ -153,7 +165,14 @@ impl Impairment {
     #[must_use]
     pub fn new(spec: LinkSpec) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(spec.seed);
-        Self { spec, rng, burst_left: 0, free_at: Time(0), count: 0, in_flight: BTreeMap::new() }
+        Self {
+            spec,
+            rng,
+            burst_left: 0,
+            bottleneck: Bottleneck::default(),
+            count: 0,
+            in_flight: BTreeMap::new(),
+        }
     }
 
     /// Sends a datagram.
@@ -176,7 +195,8 @@ impl Impairment {
         if lost {
             return;
         }
-        let sent = self.send(now, &transmit);
+        let bytes = transmit.datagram.bytes().len() + HEADER_BYTES;
+        let Some(sent) = self.bottleneck.pass(&self.spec.limit, now, bytes) else { return };
         if duplicate {
             self.deliver(sent.plus(delays[1]), transmit.clone());
         }
@@ -195,17 +215,6 @@ impl Impairment {
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         self.in_flight.first_key_value().map(|(&(at, _), _)| at)
-    }
-
-    /// When the last bit of a datagram is on the wire.
-    fn send(&mut self, now: Time, transmit: &Transmit) -> Time {
-        if self.spec.rate == 0 {
-            return now;
-        }
-        // With IP and UDP headers.
-        let bits = (transmit.datagram.bytes().len() as u64 + 28) * 8;
-        self.free_at = self.free_at.max(now).plus(Duration::from_micros(bits * 1_000_000 / self.spec.rate));
-        self.free_at
     }
 
     fn deliver(&mut self, at: Time, transmit: Transmit) {
@@ -266,8 +275,16 @@ mod tests {
         assert!((180..220).contains(&(run("dup=20%,seed=3", 1000).len() - 1000)));
         assert!((880..960).contains(&run("burst=2%:4,seed=4", 1000).len()));
         assert!(!run("delay=1ms,reorder=10%,seed=5", 1000).is_sorted_by_key(|&(_, n)| n));
-        // 32 bytes with headers at 256 kbit/s take 1 ms; sent every 10 ms they do not queue.
-        assert_eq!(run("rate=256kbit", 3), [(1_000, 0), (11_000, 1), (21_000, 2)]);
+        // 32 bytes with headers at 16 kbit/s take 16 ms. One is sent every 10 ms: 1,500 bytes pass before the bucket is
+        // empty, and 400 bytes wait at most.
+        let slow = run("rate=16kbit,delay=5ms", 1_000);
+        assert!(slow.iter().take(100).all(|&(at, n)| at == u64::from(n) * 10_000 + 5_000));
+        let late = slow.iter().map(|&(at, n)| at - u64::from(n) * 10_000 - 5_000);
+        assert!((184_000..=200_000).contains(&late.max().unwrap_or(0)));
+        assert!((670..700).contains(&slow.len()), "{} of 1000", slow.len());
+        let deep = run("rate=16kbit,queue=1s", 1_000);
+        assert!(deep.len() > slow.len() && deep.iter().any(|&(at, n)| at - u64::from(n) * 10_000 > 900_000));
+        assert_eq!(run("rate=16kbit,bucket=32000", 1_000).len(), 1_000, "all pass at once");
     }
 
     /// The standard deviation of the delay of 4,000 datagrams, in microseconds.
@@ -310,6 +327,10 @@ mod tests {
             "jitter=5:2",
             "rate=0mbit",
             "rate=1",
+            "queue=200",
+            "queue=11s",
+            "bucket=1499",
+            "bucket=1kb",
             "seed=x",
             "speed=1",
             "loss=NaN%",

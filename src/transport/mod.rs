@@ -1,5 +1,6 @@
 //! The outside world of the library: its only sockets and its only clock. The meaning of the bytes belongs to `net`.
 
+mod bottleneck;
 pub mod clock;
 pub mod discovery;
 mod impair;
@@ -7,6 +8,7 @@ mod socket;
 mod timer;
 mod udp;
 
+pub use bottleneck::{Bottleneck, RateLimit};
 pub use impair::{Impairment, InvalidLinkSpec, LinkSpec};
 pub use timer::Timer;
 pub use udp::{BindError, DEFAULT_PORT, LAST_DEFAULT_PORT, PortChoice, Received, Udp};

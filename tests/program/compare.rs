@@ -86,7 +86,7 @@ fn the_same_study_gives_the_same_rows_on_any_number_of_cores() {
         .collect();
     let play = |jobs| {
         let options = StudyOptions { size: Size::Quick, jobs, ..StudyOptions::default() };
-        study_of(&cells, &options, |_, _| {}).unwrap_or_else(|error| panic!("{error}"))
+        study_of(&cells, &options, |_, _| {}, |_| {}).unwrap_or_else(|error| panic!("{error}"))
     };
     let rows = play(1);
     assert_eq!(rows, play(2));
@@ -332,6 +332,8 @@ fn who_is_given_up_makes_no_difference_of_states() {
     let cell = Cell {
         experiment: Experiment::OneBadLink,
         bad_link: "slow-upstream".into(),
+        upstream_kbit_s: 16,
+        upstream_queue_ms: 200.0,
         players: 4,
         units: 28,
         ..good

@@ -46,7 +46,7 @@ fn a_study_is_made_again_from_its_file() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let first = fs::read_to_string(html).expect("a page");
     let cells = summarize(&study.rows);
-    assert!(first == page(&study, &Analysis::of(&cells)), "another page");
+    assert!(first == page(&study, &Analysis::of(&cells), Some("rows.csv")), "another page");
     let json = ended.json();
     assert_eq!(json["valid"], true);
     assert_eq!(json["seeds"], Value::from((1000..1020).collect::<Vec<_>>()));
@@ -151,6 +151,66 @@ fn all_shards_are_the_whole_study_to_the_byte() {
     let ended = run(home.path(), &["compare", "--rebuild", &shards[0], "--json"]);
     let said = ended.json()["not_to_be_cited"].as_str().expect("a sentence").to_owned();
     assert!(said.contains("Not to be cited"), "{said}");
+}
+
+#[test]
+fn a_study_of_ones_own_cells_continues_after_an_interruption() {
+    let home = tempfile::tempdir().expect("a folder");
+    let words = ["--quick", "--seeds=2", "--cell=rtt=20,loss=2,players=3", "--cell=upstream=48"];
+    let again = [&words[..], &["--resume"]].concat();
+    let csv =
+        |name: &str, words: &[&str]| fs::read_to_string(csv_of(home.path(), name, words)).expect("a table");
+    let whole = csv("whole.csv", &words);
+    let matches = |text: &str| text.lines().filter(|line| line.starts_with("virtual,")).count();
+    assert_eq!(matches(&whole), 12, "two cells, three architectures, two seeds");
+    // What the program leaves behind when it is stopped: some of the matches, in another order, and half a line.
+    let file = home.path().join("part.csv");
+    let (rows, head): (Vec<&str>, Vec<&str>) = whole.lines().partition(|line| line.starts_with("virtual,"));
+    let half = &rows[7][..100];
+    let part = [head[..2].join("\n"), "# unfinished: yes".into(), head[2..].join("\n")].join("\n");
+    let part = format!("{part}\n{}\n{}\n{}\n{half}", rows[5], rows[0], rows[11]);
+    fs::write(&file, &part).expect("written");
+    assert!(csv("part.csv", &again) == whole, "another file");
+    // Nothing is left to play, and without a file all is.
+    assert!(csv("part.csv", &again) == whole, "another file");
+    assert!(csv("new.csv", &again) == whole, "another file");
+    let name = file.to_str().expect("text");
+    let other = run(home.path(), &["compare", "--quick", "--cell=rtt=20", "--csv", name, "--resume"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(other.stderr.contains("another study") && other.stderr.lines().count() == 1, "{other:?}");
+    assert!(fs::read_to_string(&file).expect("a table") == whole, "its file is left alone");
+}
+
+#[test]
+fn every_order_has_a_line() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("orders.csv");
+    let name = file.to_str().expect("text");
+    let words = ["--quick", "--seeds=1", "--cell=rtt=20", "--orders", name];
+    let csv = fs::read_to_string(csv_of(home.path(), "rows.csv", &words)).expect("a table");
+    let orders = fs::read_to_string(&file).expect("a table");
+    let table = |text: &str| -> Vec<Vec<String>> {
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        rows.map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let (rows, orders) = (table(&csv), table(&orders));
+    let at = |table: &[Vec<String>], name: &str| {
+        table[0].iter().position(|column| column == name).unwrap_or_else(|| panic!("no column {name}"))
+    };
+    let (architecture, commands) = (at(&rows, "architecture"), at(&rows, "commands"));
+    let (of, confirmed) =
+        (at(&orders, "architecture"), [at(&orders, "confirmed_ms_0"), at(&orders, "confirmed_ms_1")]);
+    for row in &rows[1..] {
+        let mine: Vec<_> = orders[1..].iter().filter(|order| order[of] == row[architecture]).collect();
+        assert_eq!(mine.len().to_string(), row[commands], "{}", row[architecture]);
+        assert!(mine.iter().all(|order| order.len() == orders[0].len()));
+        assert!(
+            mine.iter().flat_map(|order| confirmed.map(|at| &order[at])).all(|ms| ms.parse::<f64>().is_ok())
+        );
+    }
+    // They come in the same order however many are played at once.
+    csv_of(home.path(), "rows.csv", &[&words[..], &["--jobs=1"]].concat());
+    assert_eq!(table(&fs::read_to_string(&file).expect("a table")), orders);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn failing(rows: &[MatchRow]) -> Vec<&'static str> {
 
 fn page_of(study: &Study) -> String {
     let cells = summarize(&study.rows);
-    page(study, &Analysis::of(&cells))
+    page(study, &Analysis::of(&cells), None)
 }
 
 fn shifted(quantiles: &Quantiles, ms: f64) -> Quantiles {
@@ -186,7 +186,7 @@ fn each_fault_in_the_rows_fails_its_check() {
     rows.retain(|row| row.cell.bad_link == "outages-5");
     rows.iter_mut().for_each(|row| row.censored = 10);
     assert_eq!(failing(&rows), ["censored"]);
-    rows.iter_mut().for_each(|row| row.cell.bad_link = "slow-upstream".into());
+    rows.iter_mut().for_each(|row| row.cell.upstream_kbit_s = 48);
     assert_eq!(failing(&rows), [""; 0]);
     let mut rows = sound.clone();
     rows.retain(|row| row.seed != 1001 || row.cell.architecture == Architecture::P2p);
@@ -257,8 +257,16 @@ fn the_page_has_every_part_and_needs_nothing_else() {
         (1..).zip(["figure-1", "figure-2", "figure-3", "latency-own", "distributions", "bandwidth"])
     {
         let figure = page.split(&format!("id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no figure {id}"));
-        assert!(figure.contains(&format!("<strong>Figure {number}. ")), "{id}");
+        assert!(figure.contains(&format!("<strong><a href=\"#{id}\">Figure {number}</a>. ")), "{id}");
+        assert!(figure.contains("<title>"), "the points of {id} say their values");
     }
+    // The contents name what there is, and the rows if they are beside the page.
+    let (contents, _) = page.split_once("</nav>").expect("contents");
+    for link in contents.split("href=\"#").skip(1) {
+        let (id, _) = link.split_once('"').expect("closed");
+        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+    assert!(contents.matches("href=\"#").count() > 10 && !contents.contains(".csv"));
     assert!(page.contains("opponent in a frame, ms") && page.contains("opponent in a frame p95, ms"));
     // The three figures come before everything else.
     let at = |text: &str| page.find(text).expect("there");

@@ -3,6 +3,7 @@
 
 use crate::arena::{Arena, Ended, run};
 use mini_rts_arena::game::Script;
+use mini_rts_arena::lab::compare::ORDER_COLUMNS;
 use mini_rts_arena::sim::Command;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,6 +172,11 @@ impl Program {
         let columns = named("Columns of a study");
         complaints
             .extend(self.columns.symmetric_difference(&columns).map(|column| format!("column {column}")));
+        let of_orders = ORDER_COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let columns = named("Columns of orders");
+        complaints.extend(
+            of_orders.symmetric_difference(&columns).map(|column| format!("column {column} of orders")),
+        );
         let mut variables = named("Environment variables");
         variables.retain(|name| name.starts_with("ARENA_"));
         complaints

@@ -16,6 +16,8 @@ pub(crate) fn cell(architecture: Architecture) -> Cell {
         topology: Topology::Midway,
         preset: String::new(),
         bad_link: String::new(),
+        upstream_kbit_s: 0,
+        upstream_queue_ms: 0.0,
         prediction: true,
         mixed: false,
         fixed_delay: 0,

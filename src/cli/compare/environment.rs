@@ -64,6 +64,9 @@ fn command(arguments: &CompareArguments, size: Size) -> String {
         let name = view.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         command += &format!(" --view {name}");
     }
+    for cell in &arguments.cell {
+        command += &format!(" --cell {cell}");
+    }
     if let Some(file) = &arguments.link {
         command += &format!(" --link trace={}", file.display());
     }

@@ -57,6 +57,8 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("topology", json!(cell.topology));
     put("preset", json!((!cell.preset.is_empty()).then_some(&cell.preset)));
     put("bad_link", json!((!cell.bad_link.is_empty()).then_some(&cell.bad_link)));
+    put("upstream_kbit_s", json!(cell.upstream_kbit_s));
+    put("upstream_queue_ms", json!(cell.upstream_queue_ms));
     put("prediction", json!(cell.prediction));
     put("mixed", json!(cell.mixed));
     put("interpolation", json!(cell.interpolation));

@@ -254,6 +254,7 @@ pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
     (a.experiment, &a.preset, &a.bad_link, a.prediction, a.fixed_delay, a.players, a.units)
         == (b.experiment, &b.preset, &b.bad_link, b.prediction, b.fixed_delay, b.players, b.units)
         && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)
+        && (a.upstream_kbit_s, a.upstream_queue_ms) == (b.upstream_kbit_s, b.upstream_queue_ms)
         && (a.tick_hz, a.drift_ppm, a.score_to_win) == (b.tick_hz, b.drift_ppm, b.score_to_win)
 }
 

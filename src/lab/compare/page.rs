@@ -50,9 +50,10 @@ const OTHERS_COLUMNS: [Measure; 8] = [
     Measure::OthersUp,
 ];
 
-/// The page of a study and its analysis. The same rows and environment give the same page, to the byte.
+/// The page of a study and its analysis, with a link to `csv`, the file with its rows. The same rows and environment give
+/// the same page, to the byte.
 #[must_use]
-pub fn page(study: &Study, analysis: &Analysis<'_>) -> String {
+pub fn page(study: &Study, analysis: &Analysis<'_>, csv: Option<&str>) -> String {
     let headline = headline(analysis);
     let further = further(analysis);
     let page = html! {
@@ -67,6 +68,7 @@ pub fn page(study: &Study, analysis: &Analysis<'_>) -> String {
             }
             body { main {
                 (header(study, analysis))
+                (contents(&headline, analysis, csv))
                 @for (number, one) in (1..).zip(&headline) { (figure(one, number)) }
                 section id="answer" { h2 { "In sentences" } (sentences(analysis.answer())) }
                 (run(study, analysis))
@@ -146,6 +148,33 @@ fn header(study: &Study, analysis: &Analysis<'_>) -> Markup {
                     " a check fails, so that no figure here may be cited. "
                     a href="#validity" { "Which" } "."
                 }
+            }
+        }
+    }
+}
+
+/// Links to all figures and sections, and to the rows.
+fn contents(headline: &[Figure], analysis: &Analysis<'_>, csv: Option<&str>) -> Markup {
+    let sections = [
+        ("answer", "In sentences"),
+        ("run", "What was run"),
+        ("better", "Which is better where"),
+        ("further", "Further figures"),
+        ("findings", "Every pair of settings"),
+        ("cells", "All cells"),
+        ("comparisons", "All comparisons"),
+        ("method", "Method"),
+        ("validity", "Validity"),
+    ];
+    let real = analysis.agreement.is_some().then_some(("real", "Between real processes"));
+    html! {
+        nav aria-label="Contents" {
+            ul {
+                @for (number, one) in (1..).zip(headline) {
+                    li { a href={ "#" (one.id) } { "Figure " (number) ": " (one.title) } }
+                }
+                @for (id, title) in sections.into_iter().chain(real) { li { a href={ "#" (id) } { (title) } } }
+                @if let Some(csv) = csv { li { a href=(csv) { "All matches as CSV" } } }
             }
         }
     }
@@ -330,7 +359,9 @@ fn figure(figure: &Figure, number: usize) -> Markup {
                     div.panel { p.title { (title) } (plot::draw(panel, &format!("{}: {title}", figure.title))) }
                 }
             }
-            figcaption { strong { "Figure " (number) ". " (figure.title) "." } " " (figure.text) }
+            figcaption {
+                strong { a href={ "#" (figure.id) } { "Figure " (number) } ". " (figure.title) "." } " " (figure.text)
+            }
         }
     }
 }

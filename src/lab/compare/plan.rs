@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::pairs::PAIRS;
-use super::preset::{BAD_LINKS, LAGS, PRESETS, Preset, SLOW_LINKS};
+use super::preset::{BAD_LINKS, LAGS, PRESETS, Preset, SLOW_LINKS, SLOW_UPSTREAM};
 use super::row::{Cell, Experiment, Topology};
 use super::script::Recorded;
 use crate::lab::simnet::LinkTrace;
@@ -33,6 +33,8 @@ const ARMIES: [u32; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
 const ARMIES_OF_SEVERAL: u32 = 1_000;
 /// Points that win the matches between bots, of 460 in the standard rules.
 const SHORT_SCORE: u32 = 200;
+/// What a slow upstream sends at most, in kbit/s, and the queue before it, in milliseconds.
+const SLOW_UPSTREAM_LIMIT: (u32, f64) = (48, 200.0);
 /// Units and players of "1500 Archers on a 28.8".
 const ARCHERS: (u32, u8) = (1_500, 4);
 /// How wrong clocks are: a bad quartz, and ten times that.
@@ -102,6 +104,8 @@ pub fn base_cell(architecture: Architecture) -> Cell {
         topology: Topology::Midway,
         preset: String::new(),
         bad_link: String::new(),
+        upstream_kbit_s: 0,
+        upstream_queue_ms: 0.0,
         prediction: true,
         mixed: false,
         interpolation: if is_held { 2 } else { 0 },
@@ -216,7 +220,11 @@ fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
         let experiment = Experiment::OneBadLink;
         let blind = Cell { prediction: false, ..base.clone() };
         let good = Cell { experiment, players, units, rtt_ms: 50.0, loss, ..blind };
-        let bad = |name: &str| Cell { bad_link: name.into(), ..good.clone() };
+        let bad = |name: &str| {
+            let (upstream_kbit_s, upstream_queue_ms) =
+                if name == SLOW_UPSTREAM { SLOW_UPSTREAM_LIMIT } else { (0, 0.0) };
+            Cell { bad_link: name.into(), upstream_kbit_s, upstream_queue_ms, ..good.clone() }
+        };
         let cells: Vec<Cell> = core::iter::once("").chain(names(players)).map(bad).collect();
         cells
     })

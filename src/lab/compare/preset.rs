@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::row::{Cell, Topology};
 use crate::lab::simnet::{AccessFault, Outages, Path};
+use crate::transport::RateLimit;
 
 /// A kind of link between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,22 +146,15 @@ pub struct BadLink {
     /// Times in which nothing passes in either direction: mean milliseconds between two, and of each. Both are
     /// exponentially distributed, so that losses come as in Gilbert's model.
     pub outages_ms: Option<(f64, f64)>,
-    /// Bits per second upstream, 0 for no limit.
-    pub rate_up: u64,
     /// Whether it is tried with any number of players, not with three alone.
     pub for_all: bool,
 }
 
-const GOOD: BadLink = BadLink {
-    name: "",
-    says: "",
-    lag_ms: 0.0,
-    jitter_ms: 0.0,
-    loss: 0.0,
-    outages_ms: None,
-    rate_up: 0,
-    for_all: false,
-};
+const GOOD: BadLink =
+    BadLink { name: "", says: "", lag_ms: 0.0, jitter_ms: 0.0, loss: 0.0, outages_ms: None, for_all: false };
+
+/// The bad link whose owner sends no more than [`Cell::upstream_kbit_s`].
+pub(super) const SLOW_UPSTREAM: &str = "slow-upstream";
 
 /// All of them.
 pub const BAD_LINKS: [BadLink; 6] = [
@@ -186,7 +180,7 @@ pub const BAD_LINKS: [BadLink; 6] = [
         for_all: true,
         ..GOOD
     },
-    BadLink { name: "slow-upstream", says: "48 kbit/s upstream", rate_up: 48_000, for_all: true, ..GOOD },
+    BadLink { name: SLOW_UPSTREAM, says: "48 kbit/s upstream", for_all: true, ..GOOD },
 ];
 
 impl BadLink {
@@ -195,13 +189,7 @@ impl BadLink {
     pub fn fault(&self) -> AccessFault {
         let ms = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
         let outages = self.outages_ms.map(|(every, length)| Outages { every: ms(every), length: ms(length) });
-        AccessFault {
-            delay: ms(self.lag_ms / 2.0),
-            jitter: ms(self.jitter_ms),
-            loss: self.loss,
-            outages,
-            rate_up: self.rate_up,
-        }
+        AccessFault { delay: ms(self.lag_ms / 2.0), jitter: ms(self.jitter_ms), loss: self.loss, outages }
     }
 }
 
@@ -218,6 +206,12 @@ pub fn bad_link_of(cell: &Cell) -> Option<&'static BadLink> {
     BAD_LINKS.iter().chain(&LAGS).find(|bad| bad.name == cell.bad_link)
 }
 
+/// What may leave the last player's computer in a cell.
+pub(super) fn upstream_of(cell: &Cell) -> RateLimit {
+    let queue = Duration::from_secs_f64(cell.upstream_queue_ms / 1000.0);
+    RateLimit::new(1_000 * u64::from(cell.upstream_kbit_s), queue)
+}
+
 /// The path between two players of a cell, but for what is wrong with one player's link.
 #[must_use]
 pub fn path_of(cell: &Cell) -> Path {
@@ -230,7 +224,7 @@ pub fn path_of(cell: &Cell) -> Path {
         loss: cell.loss,
         outages: outages
             .map(|(every_s, ms)| Outages { every: Duration::from_secs_f64(every_s), length: one_way(ms) }),
-        rate: preset.map_or(0, |preset| preset.rate),
+        limit: RateLimit { rate: preset.map_or(0, |preset| preset.rate), ..RateLimit::default() },
     }
 }
 
@@ -252,7 +246,7 @@ mod tests {
             let cell =
                 Cell { preset: preset.name.into(), rtt_ms: preset.rtt_ms, ..base_cell(Architecture::P2p) };
             let path = path_of(&cell);
-            assert_eq!((path.rate, path.outages.is_some()), (preset.rate, preset.outages.is_some()));
+            assert_eq!((path.limit.rate, path.outages.is_some()), (preset.rate, preset.outages.is_some()));
             assert_eq!(2.0 * path.delay.as_secs_f64() * 1000.0, preset.rtt_ms);
         }
         for (at, bad) in BAD_LINKS.iter().enumerate() {
@@ -266,6 +260,6 @@ mod tests {
         }
         let plain = path_of(&base_cell(Architecture::P2p));
         assert_eq!(bad_link_of(&base_cell(Architecture::P2p)), None);
-        assert_eq!((plain.rate, plain.outages, plain.loss), (0, None, 0.02));
+        assert_eq!((plain.limit.rate, plain.outages, plain.loss), (0, None, 0.02));
     }
 }

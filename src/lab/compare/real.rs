@@ -139,7 +139,7 @@ fn twins(
         most: Some(counted),
         ..StudyOptions::default()
     };
-    let rows = study_of(&plan, &options, |_, _| {})?;
+    let rows = study_of(&plan, &options, |_, _| {}, |_| {})?;
     Ok(rows.into_iter().map(|row| MatchRow { source: Source::Twin, ..row }).collect())
 }
 

@@ -1,12 +1,14 @@
 //! One match of the study, as one line of a table: the raw material of every figure and plot.
 
+mod values;
+
 use core::fmt;
-use core::str::FromStr;
 use std::io;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::metric::Percentile;
+pub use self::values::Series;
+pub(super) use self::values::quantile;
 use super::plan::base_cell;
 use super::wording;
 use crate::net::{Architecture, DELAY_TICKS_MAX};
@@ -23,6 +25,9 @@ const ROWS_MAX: usize = 1_000_000;
 const NUMBER_MAX: f64 = 1e9;
 /// The worst clock: a match over links this bad would not be played with one.
 const DRIFT_MAX_PPM: u32 = 10_000;
+/// The fastest and the deepest limit of an upstream.
+const UPSTREAM_MAX_KBIT_S: u32 = 1_000_000;
+const QUEUE_MAX_MS: f64 = 10_000.0;
 /// As of rules.
 const SCORE_MAX: u32 = 1_000_000;
 /// Longest match, in seconds.
@@ -181,6 +186,10 @@ pub struct Cell {
     pub preset: String,
     /// What is wrong with the link of the player in the last seat, or nothing.
     pub bad_link: String,
+    /// Most kilobits per second that the player in the last seat sends, with IP and UDP headers; 0 for no limit.
+    pub upstream_kbit_s: u32 = (0..=UPSTREAM_MAX_KBIT_S),
+    /// How long a full queue at that limit takes to leave; what comes beyond it is dropped.
+    pub upstream_queue_ms: f64 = (0.0..=QUEUE_MAX_MS),
     /// Whether own orders show before they are confirmed.
     pub prediction: bool,
     /// Whether, beside predicted own units, those of the others are shown in the past, as without prediction.
@@ -376,10 +385,20 @@ struct SourceColumn {
 pub(super) fn column_notes() -> impl Iterator<Item = (&'static str, String)> {
     let fields = MatchRow::NOTES[..1].iter().chain(Cell::NOTES).chain(&MatchRow::NOTES[2..]);
     fields.map(|&(field, notes)| {
-        let name = if field == "experiment" { "view" } else { field };
+        let name = column_name(field);
         let text = notes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
         (name, text.replace("[`Self::", "`").replace("`]", "`"))
     })
+}
+
+/// The names of the columns of a cell.
+pub(super) fn cell_columns() -> impl Iterator<Item = &'static str> {
+    Cell::NOTES.iter().map(|&(field, _)| column_name(field))
+}
+
+/// A field's name in the table.
+fn column_name(field: &'static str) -> &'static str {
+    if field == "experiment" { "view" } else { field }
 }
 
 /// Writes a table: a line of names, and a line for each match.
@@ -390,10 +409,23 @@ pub fn write_rows<'a>(
     to: impl io::Write,
     rows: impl IntoIterator<Item = &'a MatchRow>,
 ) -> Result<(), RowError> {
-    let mut writer = csv::Writer::from_writer(to);
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(to);
+    // The names stand there without any match, too.
+    writer.write_record(column_notes().map(|(name, _)| name))?;
     for row in rows {
         writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
     }
+    writer.flush().map_err(csv::Error::from)?;
+    Ok(())
+}
+
+/// Writes the line of one match, as [`write_rows`] has it.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_row(to: impl io::Write, row: &MatchRow) -> Result<(), RowError> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(to);
+    writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
     writer.flush().map_err(csv::Error::from)?;
     Ok(())
 }
@@ -417,97 +449,6 @@ pub fn read_rows(from: impl io::Read) -> Result<Vec<MatchRow>, RowError> {
         rows.push(row?);
     }
     Ok(rows)
-}
-
-/// The value of `sorted` at the nearest rank to a share: a value that was measured.
-pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.saturating_sub(1).min(sorted.len().checked_sub(1)?)).copied()
-}
-
-impl Quantiles {
-    /// Of what was measured, in any order.
-    #[must_use]
-    pub fn of(mut measured: Vec<f64>) -> Self {
-        measured.sort_unstable_by(f64::total_cmp);
-        Self(QUANTILES.iter().filter_map(|&share| quantile(&measured, share)).map(rounded).collect())
-    }
-
-    /// Of the values of all quantiles in order; `None` if their number is another.
-    #[must_use]
-    pub fn of_sorted(values: Vec<f64>) -> Option<Self> {
-        (values.len() == QUANTILES.len()).then_some(Self(values))
-    }
-
-    /// The value below which that share of the measured values lies.
-    #[must_use]
-    pub fn at(&self, percentile: Percentile) -> Option<f64> {
-        let place = QUANTILES.iter().position(|&share| share == percentile.share())?;
-        self.0.get(place).copied()
-    }
-
-    /// The median.
-    #[must_use]
-    pub fn p50(&self) -> Option<f64> {
-        self.at(Percentile::P50)
-    }
-
-    /// Each quantile's share and value.
-    pub fn iter(&self) -> impl Iterator<Item = (f64, f64)> {
-        QUANTILES.into_iter().zip(self.0.iter().copied())
-    }
-}
-
-/// One value for each second of a match.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Series(pub Vec<f64>);
-
-impl Series {
-    /// Of these values, rounded as the file has them.
-    #[must_use]
-    pub fn of(values: impl Iterator<Item = f64>) -> Self {
-        Self(values.map(rounded).collect())
-    }
-}
-
-/// A thousandth is finer than anything that is measured. Rows have the numbers of their file, so that a page made again
-/// from the file is the same to the byte.
-fn rounded(number: f64) -> f64 {
-    (number * 1000.0).round() / 1000.0
-}
-
-impl From<Series> for String {
-    /// Numbers in one field, with spaces between them.
-    fn from(Series(numbers): Series) -> Self {
-        numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl TryFrom<String> for Series {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let numbers = text.split_ascii_whitespace().map(|number| f64::from_str(number).ok());
-        let numbers = numbers.map(|number| number.filter(|number| number.is_finite()));
-        numbers.collect::<Option<_>>().map(Self).ok_or("not a list of numbers")
-    }
-}
-
-impl From<Quantiles> for String {
-    fn from(Quantiles(values): Quantiles) -> Self {
-        Series(values).into()
-    }
-}
-
-impl TryFrom<String> for Quantiles {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let Series(values) = text.try_into()?;
-        let is_whole = values.is_empty() || values.len() == QUANTILES.len();
-        is_whole.then_some(Self(values)).ok_or("not 22 quantiles")
-    }
 }
 
 /// An architecture by its name.
@@ -575,15 +516,5 @@ mod tests {
         let notes: Vec<_> = column_notes().collect();
         assert!(notes.iter().map(|(name, _)| *name).eq(names), "{notes:?}");
         assert!(notes.iter().all(|(_, note)| note.ends_with('.') && !note.contains('\n')), "{notes:?}");
-    }
-
-    #[test]
-    fn quantiles_are_values_that_were_measured() {
-        let quantiles = Quantiles::of((1..=100).map(f64::from).rev().collect());
-        let found =
-            [Percentile::P50, Percentile::P95, Percentile::P99].map(|percentile| quantiles.at(percentile));
-        assert_eq!(found, [Some(50.0), Some(95.0), Some(99.0)]);
-        assert_eq!(quantiles.iter().last(), Some((1.0, 100.0)));
-        assert_eq!(Quantiles::of(Vec::new()).p50(), None);
     }
 }

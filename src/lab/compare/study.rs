@@ -2,8 +2,11 @@
 //! them.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::cell_spec::CellSpec;
+use super::order_row::OrderRow;
 use super::plan::{FIRST_SEED, Size, plan, traced};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::Recorded;
@@ -31,6 +34,21 @@ pub struct StudyOptions {
     pub shard: Shard,
     /// A recorded match whose commands are given instead of drawn ones.
     pub recorded: Option<Recorded>,
+    /// Cells of a researcher's own: then they alone are played.
+    pub cells: Vec<CellSpec>,
+    /// Rows of matches of an earlier run of the same study, which are not played again.
+    pub known: Vec<MatchRow>,
+}
+
+/// A match that was played.
+#[derive(Debug)]
+pub struct Played<'a> {
+    /// Its number among those that this run plays, in the order in which they begin.
+    pub number: usize,
+    /// Its row.
+    pub row: &'a MatchRow,
+    /// Its orders.
+    pub orders: &'a [OrderRow],
 }
 
 impl StudyOptions {
@@ -76,17 +94,22 @@ struct Task<'a> {
     place: usize,
 }
 
-/// Plays all matches; `progress` gets how many of how many have ended. Rows come in the order of the plan.
+/// Plays all matches; `progress` gets how many of how many have ended, and `finished` each that has. Rows come in the
+/// order of the plan.
 ///
 /// # Errors
 /// If a match is not played to its end: then the others are not, either.
 ///
 /// # Panics
-/// If `progress` does.
+/// If `progress` or `finished` does.
 pub fn study(
     options: &StudyOptions,
     progress: impl Fn(usize, usize) + Sync,
+    finished: impl Fn(&Played<'_>) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
+    if !options.cells.is_empty() {
+        return study_of(&own_cells(options), options, progress, finished);
+    }
     let mut plan = plan(options.size, options.seeds, options.recorded.as_ref());
     if let Some(trace) = &options.trace {
         plan = traced(plan, trace);
@@ -101,7 +124,19 @@ pub fn study(
         false => options.experiments.contains(&experiment),
     };
     plan.retain(|(cell, _)| is_asked(cell.experiment));
-    study_of(&plan, options, progress)
+    study_of(&plan, options, progress, finished)
+}
+
+/// The cells that were named, each once.
+fn own_cells(options: &StudyOptions) -> Vec<(Cell, u32)> {
+    let seeds = options.seeds.unwrap_or_else(|| options.size.seeds());
+    let mut plan: Vec<(Cell, u32)> = Vec::new();
+    for cell in options.cells.iter().flat_map(CellSpec::cells) {
+        if plan.iter().all(|(other, _)| *other != cell) {
+            plan.push((cell, seeds));
+        }
+    }
+    plan
 }
 
 /// As [`study`], of these cells, each with the number of its seeds.
@@ -115,9 +150,27 @@ pub fn study_of(
     plan: &[(Cell, u32)],
     options: &StudyOptions,
     progress: impl Fn(usize, usize) + Sync,
+    finished: impl Fn(&Played<'_>) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
-    let tasks = tasks(plan, options.shard);
-    let mut rows = jobs::run(options.jobs, tasks.iter(), progress, |task| play(task, options))?;
+    let mut by_seed: BTreeMap<u64, Vec<&MatchRow>> = BTreeMap::new();
+    for row in &options.known {
+        by_seed.entry(row.seed).or_default().push(row);
+    }
+    let known = |task: &Task<'_>| by_seed.get(&task.seed)?.iter().find(|row| row.cell == *task.cell);
+    let (mut rows, mut todo) = (Vec::new(), Vec::new());
+    for task in tasks(plan, options.shard) {
+        match known(&task) {
+            Some(&row) => rows.push((task.place, row.clone())),
+            None => todo.push(task),
+        }
+    }
+    let play = |(number, task): (usize, &Task<'_>)| {
+        let (row, orders) = play(task, options)?;
+        finished(&Played { number, row: &row, orders: &orders });
+        Ok((task.place, row))
+    };
+    let numbered: Vec<_> = todo.iter().enumerate().collect();
+    rows.extend(jobs::run(options.jobs, numbered.into_iter(), progress, play)?);
     rows.sort_by_key(|&(place, _)| place);
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
@@ -135,13 +188,12 @@ fn tasks(plan: &[(Cell, u32)], shard: Shard) -> Vec<Task<'_>> {
     tasks
 }
 
-fn play(task: &Task<'_>, options: &StudyOptions) -> Result<(usize, MatchRow), StudyError> {
-    let &Task { cell, seed, place } = task;
+fn play(task: &Task<'_>, options: &StudyOptions) -> Result<(MatchRow, Vec<OrderRow>), StudyError> {
+    let &Task { cell, seed, .. } = task;
     let recorded = options.recorded.as_ref();
     let (counted, trace) = (options.counted(), options.trace.as_ref());
     let trial = Trial { cell, seed, counted, recorded, trace };
-    let played = jobs::guarded(|| trial.play()).map_err(StudyErrorKind::Panic);
-    let row = played.and_then(|row| row.map_err(StudyErrorKind::Trial));
-    let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed, why })?;
-    Ok((place, row))
+    let played = jobs::guarded(|| trial.play_with_orders()).map_err(StudyErrorKind::Panic);
+    let played = played.and_then(|played| played.map_err(StudyErrorKind::Trial));
+    played.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed, why })
 }

@@ -65,6 +65,16 @@ pub enum StudyFileError {
     /// Shards of different studies.
     #[error("these shards differ in their {0}")]
     Differ(String),
+    /// A run of another study.
+    #[error("it is of another study: its {name} is {there}, here it is {here}")]
+    Another {
+        /// In what they differ.
+        name: &'static str,
+        /// What this run has.
+        here: String,
+        /// What the file has.
+        there: String,
+    },
     /// The same match in two files, with different values.
     #[error("different in two of these files: {cell}, seed {seed}")]
     Differently {
@@ -77,6 +87,8 @@ pub enum StudyFileError {
 
 /// The fact that says why a study may not be cited.
 const NOT_TO_BE_CITED: &str = "not to be cited";
+/// The fact that says that matches are missing.
+const UNFINISHED: &str = "unfinished";
 /// The fact that says which shard of a study it is.
 const SHARD: &str = "shard";
 /// What all parts of one study have alike.
@@ -92,10 +104,33 @@ impl Study {
         (size == Size::Quick).then(|| (NOT_TO_BE_CITED.to_owned(), why.to_owned()))
     }
 
+    /// The fact of a study of which not all matches have been played yet.
+    #[must_use]
+    pub fn unfinished() -> (String, String) {
+        (UNFINISHED.to_owned(), "not all matches have been played; --resume plays the rest".to_owned())
+    }
+
+    /// Takes out the rows of a study that another run of the program began, to go on with it.
+    ///
+    /// # Errors
+    /// If it was another study, or of another version of the program.
+    pub fn rows_for(self, environment: &[(String, String)]) -> Result<Vec<MatchRow>, StudyFileError> {
+        let fact = |name: &str| environment.iter().find(|(known, _)| known == name);
+        let differs = |name: &&str| self.fact(name) != fact(name).map(|(_, value)| value.as_str());
+        match SAME.iter().chain(&[SHARD]).copied().find(differs) {
+            Some(name) => Err(StudyFileError::Another {
+                name,
+                here: fact(name).map_or("nothing", |(_, value)| value).to_owned(),
+                there: self.fact(name).unwrap_or("nothing").to_owned(),
+            }),
+            None => Ok(self.rows),
+        }
+    }
+
     /// A sentence if the study may not be cited, valid or not.
     #[must_use]
     pub fn not_to_be_cited(&self) -> Option<String> {
-        let why = self.fact(NOT_TO_BE_CITED).map(str::to_owned);
+        let why = self.fact(UNFINISHED).or_else(|| self.fact(NOT_TO_BE_CITED)).map(str::to_owned);
         let part = || Some(format!("this is shard {} alone", self.fact(SHARD)?));
         why.or_else(part).map(|why| format!("Not to be cited: {why}."))
     }
@@ -165,7 +200,7 @@ impl Study {
     /// If there are no matches or too many, or a value is impossible in a match.
     pub fn new(environment: Vec<(String, String)>, rows: Vec<MatchRow>) -> Result<Self, StudyFileError> {
         // Of few matches a shard may have none.
-        if rows.is_empty() && !environment.iter().any(|(name, _)| name == SHARD) {
+        if rows.is_empty() && !environment.iter().any(|(name, _)| [SHARD, UNFINISHED].contains(&&**name)) {
             return Err(StudyFileError::Empty);
         }
         for (at, row) in rows.iter().enumerate() {

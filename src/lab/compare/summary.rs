@@ -101,6 +101,8 @@ pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
         .then(a.rtt_ms.total_cmp(&b.rtt_ms))
         .then(a.loss.total_cmp(&b.loss))
         .then(a.jitter_ms.total_cmp(&b.jitter_ms))
+        .then(a.upstream_kbit_s.cmp(&b.upstream_kbit_s))
+        .then(a.upstream_queue_ms.total_cmp(&b.upstream_queue_ms))
         // What is usual comes first.
         .then(b.prediction.cmp(&a.prediction))
         .then(a.mixed.cmp(&b.mixed))

@@ -22,8 +22,9 @@ use self::node::{Player, Referee};
 use self::open::Opening;
 pub use self::screens::Screens;
 pub(super) use self::stalls::Freezes;
+use super::order_row::OrderRow;
 use super::pairs::pair_of;
-use super::preset::{bad_link_of, path_of};
+use super::preset::{bad_link_of, path_of, upstream_of};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, battle_scripts, drawn_scripts};
 use crate::game::{MatchOutcome, Node as _};
@@ -86,10 +87,19 @@ impl Trial<'_> {
     /// # Errors
     /// If it cannot be played to its end.
     pub fn play(&self) -> Result<MatchRow, TrialError> {
+        self.play_with_orders().map(|(row, _)| row)
+    }
+
+    /// The same with what became of each order.
+    ///
+    /// # Errors
+    /// As [`Self::play`].
+    pub fn play_with_orders(&self) -> Result<(MatchRow, Vec<OrderRow>), TrialError> {
         let mut run = Run::new(self);
         run.begin()?;
         run.play()?;
-        Ok(run.into_row())
+        let orders = run.orders();
+        Ok((run.into_row(), orders))
     }
 }
 
@@ -147,6 +157,9 @@ impl Run {
         }
         if let Some(bad) = bad_link_of(cell) {
             links = links.with_fault(players - 1, &bad.fault(), seed);
+        }
+        if cell.upstream_kbit_s > 0 {
+            links = links.with_upstream(players - 1, upstream_of(cell));
         }
         let network = SimNetwork::new(nodes, links);
         let host = network.address(if is_served { players } else { 0 });

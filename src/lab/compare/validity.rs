@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::comparison::is_same_condition;
 use super::metric::{LatencyKind, Measure, TICK_MS};
 use super::plan::TRACE;
-use super::preset::{bad_link_of, path_of, slow_link_of};
+use super::preset::{path_of, slow_link_of};
 use super::row::{Cell, Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
@@ -376,7 +376,7 @@ fn censored_is_bounded(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     if cell.cell.experiment == Experiment::HostLost
         || cell.is_unplayable()
         || slow_link_of(cell.cell).is_some()
-        || bad_link_of(cell.cell).is_some_and(|bad| bad.rate_up > 0)
+        || cell.cell.upstream_kbit_s > 0
     {
         return;
     }

@@ -32,7 +32,7 @@ pub fn condition(cell: &Cell) -> String {
     if cell.drift_ppm > 0 {
         with.push(drift(cell));
     }
-    if !cell.bad_link.is_empty() {
+    if !cell.bad_link.is_empty() || cell.upstream_kbit_s > 0 {
         with.push(format!("{} on the last player's link", bad_link(cell)));
     }
     let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(" and ")) };
@@ -143,6 +143,10 @@ pub fn view(cell: &Cell) -> String {
 /// What is wrong with the last player's link: `5 % loss`, or `nothing`.
 #[must_use]
 pub fn bad_link(cell: &Cell) -> String {
+    if cell.upstream_kbit_s > 0 {
+        let queue = short(cell.upstream_queue_ms);
+        return format!("{} kbit/s upstream (queue of {queue} ms)", cell.upstream_kbit_s);
+    }
     let known = bad_link_of(cell).map(|bad| bad.says);
     let name = if cell.bad_link.is_empty() { "nothing wrong" } else { &cell.bad_link };
     known.unwrap_or(name).to_owned()

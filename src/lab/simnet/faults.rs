@@ -10,14 +10,12 @@ use super::attack::Tape;
 use super::{Datagram, HEADER_BYTES, LinkModel, below, up_to};
 use crate::lab::fault::{Fault, FaultCounts};
 use crate::net::{DATAGRAM_BYTES_MAX, Time};
-use crate::transport::LinkSpec;
+use crate::transport::{Bottleneck, LinkSpec, RateLimit};
 
 /// How long a reordered datagram is held back beyond its delay.
 const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
 /// Shares are in parts per million.
 const MILLION: u64 = 1_000_000;
-/// How long a full queue makes datagrams wait where nothing is said.
-const QUEUE: Duration = Duration::from_millis(200);
 
 /// What a link does to datagrams, in one direction. Shares are in millionths of the datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +34,8 @@ pub struct LinkFaults {
     pub duplicate: u32,
     /// Held back 5 to 25 ms.
     pub reorder: u32,
-    /// Most bits per second with IP and UDP headers, 0 for no limit.
-    pub rate: u64,
-    /// How long datagrams wait for a slow link before the next is dropped.
-    pub queue: Duration,
+    /// What passes.
+    pub limit: RateLimit,
     /// Most bytes of a datagram with its headers; larger ones are lost.
     pub mtu: usize,
     /// Arrive with bits turned over, which the checks of link and UDP show: they are thrown away.
@@ -71,8 +67,7 @@ impl Default for LinkFaults {
             burst: None,
             duplicate: 0,
             reorder: 0,
-            rate: 0,
-            queue: QUEUE,
+            limit: RateLimit::default(),
             mtu: usize::MAX,
             corrupt: 0,
             truncate: 0,
@@ -93,9 +88,7 @@ impl From<LinkSpec> for LinkFaults {
             burst: (enter > 0).then_some(Burst { enter, length }),
             duplicate: spec.duplicate,
             reorder: spec.reorder,
-            rate: spec.rate,
-            // As in a real process, where only the number of datagrams under way is bounded.
-            queue: if spec.rate > 0 { Duration::from_secs(10) } else { QUEUE },
+            limit: spec.limit,
             ..Self::default()
         }
     }
@@ -187,13 +180,12 @@ struct Link {
     faults: LinkFaults,
     rng: ChaCha8Rng,
     is_bad: bool,
-    /// When the wire has room for the next datagram.
-    free_at: Time,
+    bottleneck: Bottleneck,
 }
 
 impl Link {
     fn new(rng: ChaCha8Rng) -> Self {
-        Self { faults: LinkFaults::default(), rng, is_bad: false, free_at: Time(0) }
+        Self { faults: LinkFaults::default(), rng, is_bad: false, bottleneck: Bottleneck::default() }
     }
 
     /// Takes a datagram of `bytes` bytes with headers.
@@ -239,21 +231,15 @@ impl Link {
         passage
     }
 
-    /// When the last bit of a datagram is on the wire; `None` if it found the queue full.
+    /// When a datagram leaves the bottleneck; `None` if it found the queue full.
     fn transmit(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Option<Time> {
-        if self.faults.rate == 0 {
-            return Some(now);
+        let sent = self.bottleneck.pass(&self.faults.limit, now, bytes);
+        match sent {
+            Some(at) if at > now => counts.add(Fault::RateLimit),
+            Some(_) => {}
+            None => counts.add(Fault::QueueOverflow),
         }
-        if self.free_at > now {
-            counts.add(Fault::RateLimit);
-        }
-        if self.free_at.since(now) > self.faults.queue {
-            counts.add(Fault::QueueOverflow);
-            return None;
-        }
-        let us = bytes as u64 * 8 * 1_000_000 / self.faults.rate;
-        self.free_at = self.free_at.max(now).plus(Duration::from_micros(us));
-        Some(self.free_at)
+        sent
     }
 
     fn draw_state(&mut self) -> bool {

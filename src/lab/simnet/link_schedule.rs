@@ -11,11 +11,10 @@ use twox_hash::XxHash3_64;
 
 use super::{Datagram, HEADER_BYTES, LinkModel, LinkTrace, exponential};
 use crate::net::Time;
+use crate::transport::{Bottleneck, RateLimit};
 
 /// Datagrams that are sent within one slot are lost, or delayed, together.
 const SLOT_US: u64 = 1_000;
-/// How long a datagram waits for a slow link before it is dropped.
-const QUEUE: Duration = Duration::from_millis(200);
 
 /// A path between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +27,8 @@ pub struct Path {
     pub loss: f64,
     /// Times in which nothing passes.
     pub outages: Option<Outages>,
-    /// Most bits per second with IP and UDP headers, 0 for no limit.
-    pub rate: u64,
+    /// What passes each half. What a node sends passes it before the delay.
+    pub limit: RateLimit,
 }
 
 /// Times in which nothing passes: both lengths are exponentially distributed.
@@ -52,8 +51,6 @@ pub struct AccessFault {
     pub loss: f64,
     /// Times in which nothing passes in either direction.
     pub outages: Option<Outages>,
-    /// Most bits per second that leave the node, 0 for no limit.
-    pub rate_up: u64,
 }
 
 /// Links that are a function of time.
@@ -118,9 +115,13 @@ impl LinkSchedule {
                 (half.outages, half.outages_seed) = (fault.outages, outages_seed);
             }
         }
-        if fault.rate_up > 0 {
-            up.rate = fault.rate_up;
-        }
+        self
+    }
+
+    /// The same with a limit of what may leave one place, before its path begins.
+    pub(in crate::lab) fn with_upstream(mut self, place: usize, limit: RateLimit) -> Self {
+        let [up, _] = &mut self.halves[place];
+        up.limit = limit;
         self
     }
 }
@@ -156,7 +157,8 @@ struct HalfPath {
     /// Either way, more or less.
     jitter_us: f64,
     loss: f64,
-    rate: u64,
+    limit: RateLimit,
+    bottleneck: Bottleneck,
     seed: u64,
     outages: Option<Outages>,
     /// Of the outages alone: both directions of one access link may have the same.
@@ -165,8 +167,6 @@ struct HalfPath {
     trace: Option<(Arc<LinkTrace>, u64)>,
     /// Outages so far: beginnings and ends, in microseconds since tick 0.
     known: Vec<[f64; 2]>,
-    /// When the wire has room for the next datagram.
-    free_at: Time,
 }
 
 impl HalfPath {
@@ -176,14 +176,14 @@ impl HalfPath {
             delay_us: path.delay.as_micros() as f64 / 2.0,
             jitter_us: path.jitter.as_micros() as f64 / 2.0,
             loss: 1.0 - (1.0 - path.loss).sqrt(),
-            rate: path.rate,
+            limit: path.limit,
+            bottleneck: Bottleneck::default(),
             seed,
             // Each half has half of the outages.
             outages: path.outages.map(|outages| Outages { every: 2 * outages.every, ..outages }),
             outages_seed: !seed,
             trace: None,
             known: Vec::new(),
-            free_at: Time(0),
         }
     }
 
@@ -195,7 +195,7 @@ impl HalfPath {
         };
         if let Some((trace, offset)) = &self.trace {
             let delay_us = trace.at(since + offset)?;
-            return Some(Time(self.transmit(at, bytes)?.0 + delay_us));
+            return Some(Time(self.bottleneck.pass(&self.limit, at, bytes)?.0 + delay_us));
         }
         let slot = (since / SLOT_US).to_le_bytes();
         let drawn = XxHash3_64::oneshot_with_seed(self.seed, &slot);
@@ -203,22 +203,9 @@ impl HalfPath {
         if loss < self.loss || self.is_out(since as f64) {
             return None;
         }
-        let sent = self.transmit(at, bytes)?;
+        let sent = self.bottleneck.pass(&self.limit, at, bytes)?;
         let jitter_us = self.jitter_us * (2.0 * jitter - 1.0);
         Some(Time(sent.0 + (self.delay_us + jitter_us).max(0.0) as u64))
-    }
-
-    /// When the last bit is on the wire; `None` if the queue is full.
-    fn transmit(&mut self, at: Time, bytes: usize) -> Option<Time> {
-        if self.rate == 0 {
-            return Some(at);
-        }
-        if self.free_at.since(at) > QUEUE {
-            return None;
-        }
-        let us = bytes as u64 * 8 * 1_000_000 / self.rate;
-        self.free_at = self.free_at.max(at).plus(Duration::from_micros(us));
-        Some(self.free_at)
     }
 
     /// Whether an outage is on.
@@ -246,8 +233,14 @@ mod tests {
     use crate::lab::compare::Topology;
     use crate::lab::simnet::{Account, SimNetwork, address};
 
-    const CALM: Path =
-        Path { delay: Duration::from_millis(50), jitter: Duration::ZERO, loss: 0.0, outages: None, rate: 0 };
+    const CALM: Path = Path {
+        delay: Duration::from_millis(50),
+        jitter: Duration::ZERO,
+        loss: 0.0,
+        outages: None,
+        limit: NO_LIMIT,
+    };
+    const NO_LIMIT: RateLimit = RateLimit { rate: 0, burst: 1_500, queue: Duration::ZERO };
 
     /// What becomes of a datagram each 5 ms of 100 s: how long it takes.
     fn crossings(path: &Path, seed: u64) -> Vec<Option<u64>> {
@@ -297,19 +290,20 @@ mod tests {
 
     #[test]
     fn a_slow_half_delays_and_then_drops() {
-        // 128 bytes at 128 kbit/s take 8 ms; one comes each 5 ms.
-        let mut half = HalfPath::new(&Path { rate: 128_000, ..CALM }, 1);
+        // 128 bytes at 128 kbit/s take 8 ms; one comes each 5 ms, and the bucket is empty after 29 of them.
+        let limit = RateLimit::new(128_000, Duration::from_millis(200));
+        let mut half = HalfPath::new(&Path { limit, ..CALM }, 1);
         let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 128).map(|out| out.0 - n * 5_000);
         let taken: Vec<Option<u64>> = (0..1_000).map(cross).collect();
         let passed = taken.iter().flatten().count();
-        assert!((620..680).contains(&passed), "{passed}");
-        assert_eq!(taken[0], Some(33_000));
-        assert!(taken.iter().flatten().all(|&us| us <= 25_000 + 208_000));
+        assert!((640..700).contains(&passed), "{passed}");
+        assert_eq!(taken[0], Some(25_000));
+        assert!(taken.iter().flatten().all(|&us| us <= 25_000 + 200_000));
     }
 
     fn network(topology: Topology, loss: f64) -> SimNetwork<LinkSchedule> {
         let (delay, jitter) = (Duration::from_millis(50), Duration::ZERO);
-        let path = Path { delay, jitter, loss, outages: None, rate: 0 };
+        let path = Path { delay, jitter, loss, outages: None, limit: NO_LIMIT };
         let mut links = LinkSchedule::new(topology.places(2, true), &path, 9);
         links.origin = Some(Time(0));
         SimNetwork::new(3, links)
@@ -350,15 +344,15 @@ mod tests {
         let outages =
             Some(Outages { every: Duration::from_millis(2_280), length: Duration::from_millis(120) });
         let jitter = Duration::ZERO;
-        let fault = AccessFault { delay: Duration::ZERO, jitter, loss: 0.0, outages, rate_up: 0 };
-        let network = |fault: &AccessFault| {
-            let mut links = LinkSchedule::new(Topology::Midway.places(3, false), &CALM, 9);
-            links = links.with_fault(2, fault, 9);
+        let fault = AccessFault { delay: Duration::ZERO, jitter, loss: 0.0, outages };
+        let network = |fault: &AccessFault, upstream: RateLimit| {
+            let links = LinkSchedule::new(Topology::Midway.places(3, false), &CALM, 9);
+            let mut links = links.with_fault(2, fault, 9).with_upstream(2, upstream);
             links.origin = Some(Time(0));
             SimNetwork::new(3, links)
         };
         let [good, up, down, other] =
-            [(0, 1), (2, 0), (0, 2), (1, 2)].map(|(from, to)| sent(&mut network(&fault), from, to));
+            [(0, 1), (2, 0), (0, 2), (1, 2)].map(|(from, to)| sent(&mut network(&fault, NO_LIMIT), from, to));
         assert!(good.iter().all(|taken| *taken == Some(50_000)));
         let lost = |all: &[Option<u64>]| all.iter().filter(|taken| taken.is_none()).count();
         assert!((300..700).contains(&lost(&down)), "{} of 10000", lost(&down));
@@ -366,8 +360,9 @@ mod tests {
         assert_eq!(down, other);
         assert!(lost(&up).abs_diff(lost(&down)) < 60, "{} {}", lost(&up), lost(&down));
         // 128 bytes at 64 kbit/s take 16 ms; one comes each 10 ms, so that a queue forms, upstream alone.
-        let slow = AccessFault { outages: None, rate_up: 64_000, ..fault };
-        let [up, down] = [(2, 0), (0, 2)].map(|(from, to)| sent(&mut network(&slow), from, to));
+        let (calm, slow) =
+            (AccessFault { outages: None, ..fault }, RateLimit::new(64_000, Duration::from_millis(200)));
+        let [up, down] = [(2, 0), (0, 2)].map(|(from, to)| sent(&mut network(&calm, slow), from, to));
         assert!(up.iter().flatten().any(|&us| us > 200_000) && down.iter().all(|us| *us == Some(50_000)));
     }
 

@@ -271,7 +271,7 @@ pub(super) fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
 mod tests {
     use super::*;
     use crate::lab::fault::Fault;
-    use crate::transport::LinkSpec;
+    use crate::transport::{LinkSpec, RateLimit};
 
     /// Sends 1,000 datagrams of 40 bytes, one each 10 ms; when each arrived and its number.
     fn run(seed: u64, faults: LinkFaults) -> (Vec<(u64, u32)>, SimNetwork<FaultyLinks>) {
@@ -342,8 +342,10 @@ mod tests {
     #[test]
     fn a_slow_link_queues_and_its_queue_is_bounded() {
         // 68 bytes with headers at 32 kbit/s take 17 ms; one comes every 10 ms.
-        let (slow, network) =
-            run(1, LinkFaults { rate: 32_000, queue: Duration::from_millis(100), ..LinkFaults::default() });
+        let (slow, network) = run(
+            1,
+            LinkFaults { limit: RateLimit::new(32_000, Duration::from_millis(100)), ..LinkFaults::default() },
+        );
         assert!((570..620).contains(&slow.len()), "{} arrived", slow.len());
         assert!(slow.iter().all(|&(at, n)| at - u64::from(n) * 10_000 <= 117_000));
         assert!(network.links.counts().of(Fault::RateLimit) > 500);

@@ -11,6 +11,8 @@ use crate::lab::compare::analysis::Analysis;
 const PANEL: [u32; 2] = [480, 384];
 /// Panels beside each other.
 const COLUMNS: u32 = 2;
+/// Most letters of a name that has another beside it.
+const LEGEND_LETTERS_MAX: usize = 48;
 /// Height of a line of the legend, and of a title.
 const LINE: u32 = 28;
 
@@ -53,7 +55,10 @@ fn decimals(value: f64) -> String {
 fn picture(figure: &Figure) -> String {
     let colours = STYLE.split("@media print").next().unwrap_or_default();
     let legend = figure.legend();
-    let top = LINE * (legend.len() as u32).div_ceil(COLUMNS) + 8;
+    // Long names stand below each other.
+    let is_long = legend.iter().any(|(_, name)| name.chars().count() > LEGEND_LETTERS_MAX);
+    let beside = if is_long { 1 } else { COLUMNS };
+    let top = LINE * (legend.len() as u32).div_ceil(beside) + 8;
     let columns = COLUMNS.min(figure.panels.len() as u32);
     let rows = (figure.panels.len() as u32).div_ceil(COLUMNS);
     let (width, height) = (columns.max(2) * PANEL[0], top + rows * PANEL[1]);
@@ -64,7 +69,7 @@ fn picture(figure: &Figure) -> String {
             style { (PreEscaped(colours)) }
             rect width="100%" height="100%" fill="var(--paper)" {}
             @for (at, (pen, name)) in legend.into_iter().enumerate() {
-                @let [x, row] = place(at);
+                @let [x, row] = [at as u32 % beside * PANEL[0], at as u32 / beside];
                 (plot::sample_at(pen, x + 12, row * LINE + 8))
                 text x=(x + 64) y=(row * LINE + 23) { (name) }
             }

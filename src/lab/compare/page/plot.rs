@@ -10,11 +10,16 @@ use crate::lab::compare::wording::short;
 /// Size of a panel in units of its own; shown at half of it to three quarters.
 const SIZE: [f64; 2] = [760.0, 560.0];
 /// Left, right, upper and lower edge of what the axes enclose.
-const AREA: [f64; 4] = [116.0, 726.0, 16.0, 472.0];
+const AREA: [f64; 4] = [128.0, 726.0, 16.0, 472.0];
 /// An axis that ends below this has nothing to show.
 const LEAST: f64 = 1e-6;
 /// Space beyond the largest value.
 const ROOM: f64 = 1.08;
+/// Size of letters, and the mean width of one as a share of that.
+const LETTERS: f64 = 30.0;
+const LETTER_WIDTH: f64 = 0.54;
+/// A value that is this many times the median squeezes all others on a linear axis.
+const SQUEEZES: f64 = 10.0;
 
 /// A panel.
 #[derive(Clone, Debug)]
@@ -36,7 +41,7 @@ pub(super) struct Axis {
     pub(super) range: [f64; 2],
     /// Labels of 0, 1, … instead of numbers.
     pub(super) names: Vec<String>,
-    /// Whether equal distances are equal ratios: then both ends are powers of ten.
+    /// Whether equal distances are equal ratios: then both ends are 1, 2 or 5 times a power of ten.
     pub(super) is_logarithmic: bool,
 }
 
@@ -100,7 +105,8 @@ impl Plot {
     pub(super) fn from_zero(x: impl Display, y: impl Display, lines: Vec<Line>) -> Self {
         let points = || lines.iter().flat_map(|line| &line.points);
         let x = Axis::from_zero(x, points().map(|point| point.at.0));
-        let y = Axis::from_zero(y, points().map(|point| point.at.1));
+        let values: Vec<f64> = points().map(|point| point.at.1).collect();
+        let y = Axis::fitting(y, &values);
         Self { x, y, lines }
     }
 }
@@ -170,6 +176,27 @@ impl Axis {
         Self { title: title.to_string(), range, names: Vec::new(), is_logarithmic: false }
     }
 
+    /// From zero, or logarithmic where one value is far beyond all others.
+    pub(super) fn fitting(title: impl Display, values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let is_squeezed = sorted.first().is_some_and(|&least| least > LEAST)
+            && sorted.last() > sorted.get(sorted.len() / 2).map(|median| SQUEEZES * median).as_ref();
+        if is_squeezed {
+            Self::logarithmic(&title.to_string(), sorted)
+        } else {
+            Self::from_zero(title, sorted)
+        }
+    }
+
+    /// From a little below the least value to a little beyond the largest.
+    pub(super) fn between(title: impl Display, values: &[f64]) -> Self {
+        let mut axis = Self::from_zero(title, values.iter().copied());
+        let least = values.iter().copied().filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
+        axis.range[0] = if least.is_finite() && least > 0.0 { least / ROOM } else { 0.0 };
+        axis
+    }
+
     /// The same, or from below zero if there is a value there.
     pub(super) fn around(title: impl Display, values: &[f64]) -> Self {
         let least = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::min);
@@ -178,13 +205,22 @@ impl Axis {
         axis
     }
 
-    /// With room for a whisker.
+    /// With room for a whisker; nothing measured is below an axis that begins at zero.
     fn widened(mut self, [low, high]: [f64; 2]) -> Self {
         if self.is_logarithmic {
-            return self;
+            let ends = self.range.into_iter().chain([low, high].into_iter().filter(|&end| end > LEAST));
+            return Self { title: self.title, ..Self::logarithmic("", ends) };
         }
-        self.range = [self.range[0].min(low), self.range[1].max(high)];
+        if self.range[0] < 0.0 {
+            self.range[0] = self.range[0].min(low);
+        }
+        self.range[1] = self.range[1].max(high * 1.01);
         self
+    }
+
+    /// The same value, or the nearest that has a place.
+    fn within(&self, value: f64) -> f64 {
+        value.clamp(self.range[0], self.range[1])
     }
 
     /// Names at equal distances.
@@ -193,7 +229,7 @@ impl Axis {
         Self { title: title.to_owned(), range, names, is_logarithmic: false }
     }
 
-    /// From the power of ten below the smallest positive value to the one above the largest.
+    /// From 1, 2 or 5 times a power of ten below the smallest positive value to the same above the largest.
     pub(super) fn logarithmic(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let logs = values.into_iter().filter(|&value| value > LEAST).map(f64::log10);
         let ends = |ends: Option<[f64; 2]>, log: f64| {
@@ -201,8 +237,10 @@ impl Axis {
             Some([low.min(log), high.max(log)])
         };
         let [low, high] = logs.fold(None, ends).unwrap_or([0.0, 1.0]);
-        let [low, high] = [low.floor(), high.ceil().max(low.floor() + 1.0)];
-        let range = [10f64.powf(low), 10f64.powf(high)];
+        // An end that is such a number already stays.
+        let low = steps(low - 1.0, high).rev().find(|step| step.log10() <= low + LEAST).unwrap_or(LEAST);
+        let high = steps(low.log10(), high + 1.0).find(|step| *step > low && step.log10() >= high - LEAST);
+        let range = [low, high.unwrap_or(10.0 * low)];
         Self { title: title.to_owned(), range, names: Vec::new(), is_logarithmic: true }
     }
 
@@ -230,10 +268,16 @@ impl Axis {
         }
         let [low, high] = self.range;
         if self.is_logarithmic {
-            let powers = low.log10().round() as i32..=high.log10().round() as i32;
-            return powers
-                .map(|power| 10f64.powi(power))
-                .map(|number| (number, number.to_string()))
+            let all: Vec<f64> = steps(low.log10(), high.log10())
+                .filter(|step| (low / ROOM..=high * ROOM).contains(step))
+                .collect();
+            // Over several powers of ten these alone have labels.
+            let is_power = |step: f64| (step.log10() - step.log10().round()).abs() < LEAST;
+            let is_long = all.iter().filter(|&&step| is_power(step)).count() > 2;
+            return all
+                .into_iter()
+                .filter(|&step| !is_long || is_power(step))
+                .map(|step| (step, short(step)))
                 .collect();
         }
         // 1, 2 or 5 times a power of ten, of which 3 to 7 fit.
@@ -244,6 +288,26 @@ impl Axis {
         let numbers = (low / step).ceil() as i64..=(high / step).floor() as i64;
         numbers.map(|n| n as f64 * step).map(|number| (number, format!("{number:.decimals$}"))).collect()
     }
+}
+
+/// 1, 2 and 5 times the powers of ten from the one below the logarithm `from` to the one above `to`.
+fn steps(from: f64, to: f64) -> impl DoubleEndedIterator<Item = f64> {
+    let powers = from.floor() as i32..=to.ceil() as i32;
+    powers.flat_map(|power| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(power)))
+}
+
+/// The size of letters in which a title fits into this length.
+fn letters(title: &str, length: f64) -> f64 {
+    (length / (title.chars().count().max(1) as f64 * LETTER_WIDTH)).min(LETTERS).floor()
+}
+
+/// What a point says when one points at it: its line, and its value with the interval.
+fn value_of(plot: &Plot, line: &Line, point: &Point) -> String {
+    let place = plot.x.name_of(point.at.0);
+    let interval =
+        point.interval.map(|[low, high]| format!(" [{}, {}]", short(low), short(high))).unwrap_or_default();
+    let name = if line.name.is_empty() { String::new() } else { format!("{}; ", line.name) };
+    format!("{name}{}: {place}; {}: {}{interval}", plot.x.title, plot.y.title, short(point.at.1))
 }
 
 /// The panel as an `svg` element; `title` describes it to readers who cannot see it.
@@ -277,14 +341,18 @@ pub(super) fn content(plot: &Plot) -> Markup {
                     text x=(x(value)) y=(bottom + 34.0) { (text) }
                 } @else {
                     // Names fit side by side in smaller letters, on two lines.
+                    @let size = if plot.x.names.len() > 5 { 18 } else { 21 };
                     @for (line, part) in text.split(['-', ' ']).enumerate() {
-                        text x=(x(value)) y=(bottom + 30.0 + 22.0 * line as f64) font-size="21" { (part) }
+                        text x=(x(value)) y=(bottom + 28.0 + 20.0 * line as f64) font-size=(size) { (part) }
                     }
                 }
             }
             @let is_named = !plot.x.names.is_empty();
-            text x=(middle_x) y=(height - if is_named { 4.0 } else { 14.0 }) font-size=[is_named.then_some("25")] { (plot.x.title) }
-            text transform={ "translate(30 " (middle_y) ")rotate(270)" } { (y_axis.title) }
+            @let size = letters(&plot.x.title, right - left).min(if is_named { 25.0 } else { LETTERS });
+            text x=(middle_x) y=(height - if is_named { 6.0 } else { 14.0 }) font-size=(size) { (plot.x.title) }
+            text transform={ "translate(30 " (middle_y) ")rotate(270)" } font-size=(letters(&y_axis.title, bottom - top)) {
+                (y_axis.title)
+            }
         }
         g fill="var(--ink-6)" font-size="30" text-anchor="end" dominant-baseline="central" {
             @for (value, text) in y_axis.ticks() { text x=(left - 10.0) y=(y(value)) { (text) } }
@@ -301,26 +369,30 @@ pub(super) fn content(plot: &Plot) -> Markup {
                 }
                 @for Point { at: (px, _), interval, .. } in &line.points {
                     @if let Some([low, high]) = interval {
-                        path stroke-width="2" d={ "M" (x(*px)) " " (y(*low)) "V" (y(*high)) } {}
+                        path stroke-width="2" d={ "M" (x(*px)) " " (y(y_axis.within(*low))) "V" (y(y_axis.within(*high))) } {}
                     }
                 }
-                @for Point { at: (px, py), .. } in &line.points {
-                    (marker(line.pen, format!("translate({} {})", x(*px), y(*py))))
+                @for point in &line.points {
+                    @let place = format!("translate({} {})", x(point.at.0), y(point.at.1));
+                    (marker(line.pen, place, Some(&value_of(plot, line, point))))
                 }
             }
             g fill="var(--ink-6)" font-size="30" {
-                @for Point { at: (px, py), name, .. } in line.points.iter().filter(|point| !point.name.is_empty()) {
-                    text x=(x(*px)) y=(y(*py)) dx="14" dy="-12" { (name) }
+                // Neighbours are named above and below.
+                @for (at, Point { at: (px, py), name, .. }) in line.points.iter().filter(|point| !point.name.is_empty()).enumerate() {
+                    text x=(x(*px)) y=(y(*py)) dy=(if at % 2 == 0 { -18 } else { 38 }) font-size="24" text-anchor="middle" { (name) }
                 }
             }
         }
     }
 }
 
-fn marker(pen: Pen, transform: String) -> Markup {
+fn marker(pen: Pen, transform: String, says: Option<&str>) -> Markup {
     html! {
         @if let Some((outline, is_filled)) = pen.marker.outline() {
-            path transform=(transform) d=(outline) fill=[is_filled.then(|| pen.ink())] {}
+            path transform=(transform) d=(outline) fill=[is_filled.then(|| pen.ink())] {
+                @if let Some(says) = says { title { (says) } }
+            }
         }
     }
 }
@@ -344,7 +416,7 @@ pub(super) fn sample_at(pen: Pen, x: u32, y: u32) -> Markup {
 fn line(pen: Pen) -> Markup {
     html! {
         path d="M0 20H88" stroke-dasharray=[pen.dashes()] {}
-        (marker(pen, "translate(44 20)".into()))
+        (marker(pen, "translate(44 20)".into(), None))
     }
 }
 
@@ -354,7 +426,7 @@ mod tests {
 
     #[test]
     fn equal_ratios_are_equal_distances() {
-        let axis = Axis::logarithmic("kbit/s", [30.0, 300.0, 7_000.0]);
+        let axis = Axis::logarithmic("kbit/s", [10.0, 300.0, 7_000.0]);
         assert_eq!(axis.range, [10.0, 10_000.0]);
         let at = |value| axis.place(value, [0.0, 3.0]);
         assert!(
@@ -366,7 +438,22 @@ mod tests {
         assert!((at(300.0) - at(30.0) - 1.0).abs() < 1e-9);
         // There is no place for nothing.
         assert_eq!((at(0.0), at(-5.0)), (0.0, 0.0));
+        let narrow = Axis::logarithmic("ms", [62.0, 71.0]);
+        assert_eq!(narrow.range, [50.0, 100.0]);
         let labels: Vec<String> = axis.ticks().into_iter().map(|(_, label)| label).collect();
         assert_eq!(labels, ["10", "100", "1000", "10000"]);
+    }
+
+    #[test]
+    fn one_value_beyond_all_others_leaves_them_their_room() {
+        assert!(Axis::fitting("ms", &[40.0, 41.0, 45.0, 60.0, 1_345.0]).is_logarithmic);
+        assert!(!Axis::fitting("ms", &[40.0, 41.0, 45.0, 60.0, 187.0]).is_logarithmic);
+        assert!(
+            !Axis::fitting("ms", &[0.0, 41.0, 45.0, 60.0, 1_345.0]).is_logarithmic,
+            "0 has no place there"
+        );
+        let wide = Axis::from_zero("ms", [10.0]).widened([-300.0, 40.0]);
+        assert_eq!((wide.range[0], wide.within(-300.0)), (0.0, 0.0));
+        assert!(wide.range[1] > 40.0);
     }
 }

@@ -6,11 +6,12 @@ use super::cost::StateSizes;
 use super::node::{Player, Referee};
 use crate::game::MatchOutcome;
 use crate::lab::compare::latencies::{Latencies, Seen};
+use crate::lab::compare::order_row::OrderRow;
 use crate::lab::compare::row::{Experiment, MatchRow, Series, Topology};
 use crate::lab::compare::statistics::mean;
 use crate::lab::simnet::Account;
 use crate::net::Time;
-use crate::sim::PlayerId;
+use crate::sim::{PLAYERS_MAX, PlayerId};
 
 impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
@@ -74,6 +75,31 @@ impl Run {
             seconds,
             ..MatchRow::default()
         })
+    }
+
+    /// What became of each order whose intended instant counts.
+    pub(super) fn orders(&self) -> Vec<OrderRow> {
+        let mut given = [0; PLAYERS_MAX];
+        let mut orders = Vec::new();
+        for (player, trace) in self.traces.iter() {
+            let order = given[player];
+            given[player] += 1;
+            if !(self.window[0]..self.window[1]).contains(&trace.intended) {
+                continue;
+            }
+            let after = |at: Time| at.minus(trace.intended) as f64 / 1000.0;
+            orders.push(OrderRow {
+                seed: self.seed,
+                player,
+                order,
+                intended_ms: trace.intended.since(self.origin).as_micros() as f64 / 1000.0,
+                captured_ms: trace.captured.map(after),
+                tick: trace.tick.map(|tick| tick.0),
+                confirmed_ms: trace.confirmed.map(|at| at.map(after)),
+                shown_ms: trace.shown.map(|at| at.map(after)),
+            });
+        }
+        orders
     }
 
     fn latencies(&mut self) -> Latencies {

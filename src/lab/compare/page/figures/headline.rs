@@ -16,6 +16,8 @@ const ASIDE: f64 = 0.16;
 /// Fewest matches behind a point of what latency decides: a share of half of them is known to within 10 percentage
 /// points then (Wilson, 95 %).
 const OUTCOME_MATCHES_LEAST: usize = 100;
+/// What latency decides is drawn at least so far around half of the matches, in percent.
+const OUTCOME_AROUND_HALF: f64 = 10.0;
 
 /// Until an opponent's order is confirmed, by round trip, and until each view shows it.
 pub(super) fn by_round_trip(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Figure {
@@ -71,7 +73,7 @@ fn by_view(analysis: &Analysis<'_>) -> Option<(String, Plot)> {
         ),
         Line::marked(
             drawn(Measure::SHOWN),
-            Pen { ink: 5, marker: Marker::Cross, dash: Dash::Solid },
+            Pen { ink: 4, marker: Marker::Cross, dash: Dash::Solid },
             "own order shown",
         ),
     ];
@@ -181,7 +183,11 @@ pub(super) fn outcome(analysis: &Analysis<'_>) -> Figure {
     let names = lags.iter().map(|lag| lag.strip_prefix("lag-").unwrap_or("0").to_owned()).collect();
     let x = Axis::of_names("the last player's round trip is longer by, ms", names);
     let mut plot = Plot { x, ..Plot::from_zero("", "matches won by the last player, %", lines) };
-    plot.y.range = [0.0, 100.0];
+    // As far above half of them as below, and never so near that chance looks large.
+    let ends = plot.lines.iter().flat_map(|line| &line.points);
+    let ends = ends.flat_map(|point| point.interval.unwrap_or([point.at.1; 2]));
+    let off = ends.map(|share| (share - 50.0).abs()).fold(OUTCOME_AROUND_HALF, f64::max).min(50.0);
+    plot.y.range = [50.0 - off, 50.0 + off];
     Figure {
         id: "figure-4",
         title: "What latency decides",
@@ -221,8 +227,8 @@ pub(super) fn by_bytes(analysis: &Analysis<'_>) -> Figure {
         }
     }
     let mut plot = Plot::from_zero("kbit/s of all nodes with headers", "median until confirmed, ms", lines);
-    // Room for the name beside the last point.
-    plot.x.range[1] *= 1.05;
+    let bytes: Vec<f64> = plot.lines.iter().flat_map(|line| &line.points).map(|point| point.at.0).collect();
+    plot.x = Axis::between(&plot.x.title, &bytes);
     let is_drawn = plot.lines.iter().map(|line| line.points.len()).sum::<usize>() > 1;
     Figure {
         id: "figure-3",

@@ -1,0 +1,118 @@
+//! What a study writes as it goes: the row of each match that has ended, and its orders.
+
+use anyhow::Context as _;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::super::console;
+use mini_rts_arena::lab::compare::{MatchRow, Played, Study, write_order_names, write_orders, write_row};
+
+/// The files that grow during a study. The first error of each ends it, not the study.
+pub(super) struct Journal {
+    rows: Option<Mutex<Growing>>,
+    orders: Option<Mutex<OrderFile>>,
+}
+
+/// Writes a study and leaves its file open. A file that is there keeps what it has until the new one is whole.
+pub(super) fn write_study(path: &Path, study: &Study) -> anyhow::Result<BufWriter<File>> {
+    let is_file = std::fs::symlink_metadata(path).is_ok_and(|at| at.is_file());
+    let draft = path.with_added_extension("part");
+    let mut file = BufWriter::new(File::create(if is_file { &draft } else { path })?);
+    study.write(&mut file)?;
+    file.flush()?;
+    if is_file {
+        std::fs::rename(&draft, path)?;
+    }
+    Ok(file)
+}
+
+/// A file that grows.
+struct Growing {
+    path: PathBuf,
+    /// Nothing after an error.
+    file: Option<BufWriter<File>>,
+}
+
+/// The orders of each match, in the order in which matches begin, whatever the order in which they end.
+struct OrderFile {
+    to: Growing,
+    next: usize,
+    waiting: BTreeMap<usize, Vec<u8>>,
+}
+
+impl Journal {
+    /// Begins the files: that of the rows with those of `known`, as an unfinished study.
+    pub(super) fn begin(
+        rows: Option<&Path>,
+        orders: Option<&Path>,
+        environment: &[(String, String)],
+        known: &[MatchRow],
+    ) -> anyhow::Result<Self> {
+        let begin_rows = |path: &Path| -> anyhow::Result<Mutex<Growing>> {
+            let environment = environment.iter().cloned().chain([Study::unfinished()]).collect();
+            let file = write_study(path, &Study::new(environment, known.to_vec())?)?;
+            Ok(Mutex::new(Growing { path: path.to_owned(), file: Some(file) }))
+        };
+        let begin_orders = |path: &Path| -> anyhow::Result<Mutex<OrderFile>> {
+            let mut file = BufWriter::new(File::create(path)?);
+            write_order_names(&mut file)?;
+            let to = Growing { path: path.to_owned(), file: Some(file) };
+            Ok(Mutex::new(OrderFile { to, next: 0, waiting: BTreeMap::new() }))
+        };
+        let context = |path: &Path| format!("cannot write {}", path.display());
+        Ok(Self {
+            rows: rows.map(|path| begin_rows(path).with_context(|| context(path))).transpose()?,
+            orders: orders.map(|path| begin_orders(path).with_context(|| context(path))).transpose()?,
+        })
+    }
+
+    /// Takes down a match that has ended.
+    pub(super) fn note(&self, played: &Played<'_>) {
+        if let Some(rows) = &self.rows {
+            let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+            // What is in the file when the program is stopped is what a later run continues with.
+            rows.write(|file| {
+                write_row(&mut *file, played.row)?;
+                Ok(file.flush()?)
+            });
+        }
+        if let Some(orders) = &self.orders {
+            orders.lock().unwrap_or_else(PoisonError::into_inner).note(played);
+        }
+    }
+
+    /// Writes what is left of the orders.
+    pub(super) fn end(self) {
+        if let Some(orders) = self.orders {
+            let mut orders = orders.into_inner().unwrap_or_else(PoisonError::into_inner);
+            orders.to.write(|file| Ok(file.flush()?));
+        }
+    }
+}
+
+impl Growing {
+    fn write(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = write(file) {
+            console::not_written(format_args!("{}: {error:#}", self.path.display()));
+            self.file = None;
+        }
+    }
+}
+
+impl OrderFile {
+    fn note(&mut self, played: &Played<'_>) {
+        let mut lines = Vec::new();
+        if let Err(error) = write_orders(&mut lines, &played.row.cell, played.orders) {
+            console::not_written(format_args!("{}: {error}", self.to.path.display()));
+        }
+        self.waiting.insert(played.number, lines);
+        while let Some(lines) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            self.to.write(|file| Ok(file.write_all(&lines)?));
+        }
+    }
+}
