@@ -159,7 +159,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_enum, value_name = "EXPERIMENT")]
     pub(crate) view: Vec<ExperimentChoice>,
     /// Play only shard K of N, counted from 0, for `--csv`; `--rebuild` makes one study of the files of all.
-    #[arg(long, value_name = "K/N", requires = "csv", conflicts_with_all = ["real", "json", "html", "markdown", "figures"])]
+    #[arg(long, value_name = "K/N", requires = "csv", conflicts_with_all = ["real", "json", "html", "tables", "figures"])]
     pub(crate) shard: Option<Shard>,
     /// Give the commands of this recorded match instead of drawn ones.
     #[arg(long, value_name = "FILE")]
@@ -189,10 +189,9 @@ pub(crate) struct CompareArguments {
     /// as `figures.csv`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
-    /// Write the figures of a Markdown document anew; may be given more than once: what stands between `<!-- compare NAME -->` and
-    /// `<!-- end -->`, as in docs/COMPARISON.md.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Vec<PathBuf>,
+    /// Write the tables into this folder as Markdown: `base.md` and so on.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) tables: Option<PathBuf>,
     /// Play nothing: make tables and page again from what `--csv` wrote, of all shards or of several studies.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "full", "real", "seeds", "view", "shard", "from", "link", "cell", "orders", "resume", "jobs"])]
     pub(crate) rebuild: Vec<PathBuf>,
@@ -231,8 +230,6 @@ pub(crate) enum ExperimentChoice {
     Outcome,
     /// Ten to ten thousand units that fight, two to four players, and slow links. Left out of other studies but full ones.
     Scale,
-    /// Pairs of players, and the best server for each, from measured round trips. Left out of other studies but full ones.
-    Pairs,
 }
 
 impl From<ExperimentChoice> for Experiment {
@@ -243,7 +240,6 @@ impl From<ExperimentChoice> for Experiment {
             ExperimentChoice::HostLost => Self::HostLost,
             ExperimentChoice::Outcome => Self::Outcome,
             ExperimentChoice::Scale => Self::Scale,
-            ExperimentChoice::Pairs => Self::Pairs,
         }
     }
 }

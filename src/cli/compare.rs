@@ -2,8 +2,8 @@
 
 mod environment;
 mod journal;
-mod markdown;
 mod report;
+mod tables;
 
 use anyhow::Context as _;
 use std::fs::OpenOptions;
@@ -27,12 +27,6 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     for file in [&arguments.csv, &arguments.html, &arguments.orders].into_iter().flatten() {
         check_writable(file)?;
     }
-    for file in &arguments.markdown {
-        let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
-        let read = read.and_then(|document| markdown::check(&document));
-        read.with_context(|| format!("cannot put the figures into {}", file.display()))?;
-        check_writable(file)?;
-    }
     let study = if arguments.rebuild.is_empty() {
         play(arguments)?
     } else {
@@ -52,20 +46,18 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         let csv = rows_beside(arguments, file);
         console::wrote(file, std::fs::write(file, page(&study, &analysis, csv.as_deref())));
     }
-    if let Some(folder) = &arguments.figures {
+    let write_into = |folder: &Path, files: Vec<(String, String)>| {
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(folder)?;
-            let mut files = figure_files(&analysis).into_iter();
-            files.try_for_each(|(name, content)| std::fs::write(folder.join(name), content))
+            files.iter().try_for_each(|(name, content)| std::fs::write(folder.join(name), content))
         };
         console::wrote(folder, write());
+    };
+    if let Some(folder) = &arguments.figures {
+        write_into(folder, figure_files(&analysis));
     }
-    for file in &arguments.markdown {
-        let splice = || -> anyhow::Result<()> {
-            let document = std::fs::read_to_string(file)?;
-            Ok(std::fs::write(file, markdown::splice(&document, &study, &analysis)?)?)
-        };
-        console::wrote(file, splice());
+    if let Some(folder) = &arguments.tables {
+        write_into(folder, tables::table_files(&study, &analysis));
     }
     print(arguments.json, || report::as_json(&study, &analysis), || report::as_text(&study, &analysis));
     Ok(found(!analysis.is_valid()))

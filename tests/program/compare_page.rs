@@ -53,13 +53,13 @@ fn a_sound_study_is_valid_and_says_what_the_model_has() {
     assert!(sentences.iter().filter(is_of_prediction).all(without), "{sentences:#?}");
     let answer = analysis.answer();
     assert!(answer[0].starts_with("The opponent's order is confirmed"), "{answer:?}");
-    assert!(answer[0].contains("; of ") && answer[0].contains("settings: differs in"), "{answer:?}");
+    assert!(answer[0].contains(": sooner in ") && answer[0].contains(", later in 0 of "), "{answer:?}");
     // Two updates late, and what prediction hides.
     let is_mixed = |line: &&String| line.contains("others at an interpolation delay of 2 updates");
     let mixed = answer.iter().find(is_mixed).unwrap_or_else(|| panic!("{answer:?}"));
     assert!(mixed.starts_with("The opponent's order is shown 12"), "{mixed}");
-    let [(_, differ), (_, equivalent), (_, undecided)] = analysis.verdicts();
-    assert_eq!(differ + equivalent + undecided, analysis.comparisons.len());
+    let [(_, differ), (_, within), (_, equivalent), (_, undecided)] = analysis.verdicts();
+    assert_eq!(differ + within + equivalent + undecided, analysis.comparisons.len());
     assert!(differ > 10 && equivalent > 10, "{differ} {equivalent} {undecided}");
 }
 
@@ -84,7 +84,7 @@ fn each_verdict_follows_from_the_interval_and_the_margin() {
         analysis.comparisons.iter().find(asked).expect("compared").verdict()
     };
     assert_eq!(verdict(90.0, 20.0), Verdict::Differs);
-    assert_eq!(verdict(12.5, 4.0), Verdict::Equivalent, "shown not to be zero, and not to matter");
+    assert_eq!(verdict(12.5, 4.0), Verdict::DiffersWithin, "shown not to be zero, and to be small");
     assert_eq!(verdict(0.0, 4.0), Verdict::Equivalent);
     assert_eq!(verdict(17.1, 2.0), Verdict::Differs, "not equivalent, and not zero");
     assert_eq!(verdict(5.0, 60.0), Verdict::Undecided);

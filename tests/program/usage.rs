@@ -56,8 +56,6 @@ fn wrong_use_is_one_line_and_exit_2() {
         (&["check", "--ticks=5", "--inject-desync=3:units[99].hp"], "no such field"),
         (&["check", "--virtual", "--peers=4", "--map=duel"], "map duel has 2 seats, not 4"),
         (&["check", "--virtual", "--faults", "--map=duel"], "map duel has 2 seats, not 4"),
-        (&["compare", "--markdown=/no/such.md"], "/no/such.md"),
-        (&["compare", "--quick", "--markdown=README.md"], "no block"),
         (&["replay", "info", "/no/such.mra"], "/no/such.mra"),
         (&["replay", "info", "src"], "it is a folder"),
         (&["replay", "verify", "/no/such.mra"], "/no/such.mra"),

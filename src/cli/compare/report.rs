@@ -143,7 +143,6 @@ pub(super) fn as_text(study: &Study, analysis: &Analysis<'_>) -> String {
             Experiment::OneBadLink => &OF_OTHERS,
             Experiment::HostLost => &[Measure::SecondsAfterLoss],
             Experiment::Scale => SCALE_COLUMNS,
-            Experiment::Pairs => &[Measure::CONFIRMED, Measure::CONFIRMED_P95],
         };
         let table = table(&Table::measured(&cells, columns));
         let _ = writeln!(text, "{}\n{table}\n", wording::experiment(experiment)[1]);

@@ -60,7 +60,7 @@ impl<'a> Analysis<'a> {
 
     /// How many comparisons have which verdict.
     #[must_use]
-    pub fn verdicts(&self) -> [(Verdict, usize); 3] {
+    pub fn verdicts(&self) -> [(Verdict, usize); 4] {
         let count = |verdict| self.comparisons.iter().filter(|one| one.verdict() == verdict).count();
         Verdict::ALL.map(|verdict| (verdict, count(verdict)))
     }
@@ -107,10 +107,10 @@ impl<'a> Analysis<'a> {
     /// How many comparisons were made, and what they show.
     #[must_use]
     pub fn count(&self) -> String {
-        let [(_, differ), (_, equivalent), (_, undecided)] = self.verdicts();
+        let [(_, differ), (_, within), (_, equivalent), (_, undecided)] = self.verdicts();
         format!(
-            "{} comparisons, p-values adjusted for all of them (Holm): {differ} differ, {equivalent} are equivalent, \
-             {undecided} undecided",
+            "{} comparisons, p-values adjusted for all their tests in one family (Holm): {differ} differ, {within} differ \
+             within the margin, {equivalent} are equivalent, {undecided} undecided",
             self.comparisons.len()
         )
     }

@@ -1,6 +1,5 @@
 //! Lower bounds of latencies: the delay of the path that a command must take.
 
-use super::pairs::{Pair, pair_of};
 use super::preset::bad_link_of;
 use super::row::{Cell, Topology};
 use crate::net::Architecture;
@@ -37,12 +36,6 @@ pub fn bounds(cell: &Cell) -> Bounds {
         Topology::Midway => (between / 2.0, between),
         Topology::Lan | Topology::Remote => (between, 2.0 * between),
         Topology::Listen => (0.0, between),
-        Topology::Measured => {
-            let pair = pair_of(cell);
-            let nearest =
-                pair.map_or(0.0, |pair| pair.to_server_ms.into_iter().fold(f64::MAX, f64::min) / 2.0);
-            (nearest, pair.map_or(0.0, Pair::through_server_ms) / 2.0)
-        }
     };
     let (own_ms, opponent_ms) = match cell.architecture {
         Architecture::P2p => (between, between),

@@ -8,7 +8,7 @@ use super::summary::{CellSummary, order, rank};
 use super::wording;
 use crate::net::Architecture;
 
-/// Chance of a false difference, and of a false equivalence, in the whole study.
+/// Chance of any false difference or false equivalence in the whole study.
 const ALPHA: f64 = 0.05;
 
 /// Two cells compared: the same seeds, the same script, the same links.
@@ -26,9 +26,9 @@ pub struct Comparison<'a> {
     pub difference: Mean,
     /// P-value of this comparison alone.
     pub p: f64,
-    /// P-value after Holm's adjustment for all comparisons of the study.
+    /// P-value after Holm's adjustment for all tests of the study, those of equivalence included.
     pub adjusted_p: f64,
-    /// P-value of two one-sided tests at the margin of the measure, adjusted in the same way.
+    /// P-value of two one-sided tests at the margin of the measure, adjusted in one family with the others.
     pub equivalence_p: f64,
 }
 
@@ -37,7 +37,9 @@ pub struct Comparison<'a> {
 pub enum Verdict {
     /// Not by chance, and larger than the margin or perhaps so.
     Differs,
-    /// Smaller than the margin, whether or not by chance.
+    /// Not by chance, and smaller than the margin.
+    DiffersWithin,
+    /// Smaller than the margin, and perhaps by chance.
     Equivalent,
     /// Neither is shown.
     Undecided,
@@ -76,29 +78,30 @@ impl Comparison<'_> {
     /// What it shows.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let margin = self.measure.margin();
-        match () {
-            () if self.equivalence_p < ALPHA && self.difference.is_within(margin) => Verdict::Equivalent,
-            () if self.adjusted_p < ALPHA && self.difference.excludes_zero() => Verdict::Differs,
-            () => Verdict::Undecided,
+        let is_within = self.equivalence_p < ALPHA && self.difference.is_within(self.measure.margin());
+        match (self.is_shown(), is_within) {
+            (true, false) => Verdict::Differs,
+            (true, true) => Verdict::DiffersWithin,
+            (false, true) => Verdict::Equivalent,
+            (false, false) => Verdict::Undecided,
         }
     }
 
-    /// Whether it is a difference: not by chance, and not within the margin of equivalence.
+    /// Whether it is a difference, and not by chance, however small.
     #[must_use]
     pub fn is_shown(&self) -> bool {
-        self.verdict() == Verdict::Differs
+        self.adjusted_p < ALPHA && self.difference.excludes_zero()
     }
 }
 
 impl Verdict {
     /// All, in order.
-    pub const ALL: [Self; 3] = [Self::Differs, Self::Equivalent, Self::Undecided];
+    pub const ALL: [Self; 4] = [Self::Differs, Self::DiffersWithin, Self::Equivalent, Self::Undecided];
 
-    /// In JSON and in tables.
+    /// In JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        ["differs", "equivalent", "undecided"][self as usize]
+        ["differs", "differs_within_margin", "equivalent", "undecided"][self as usize]
     }
 }
 
@@ -129,7 +132,6 @@ pub(super) const fn measures(experiment: Experiment) -> &'static [Measure] {
         ],
         Experiment::HostLost => &[Measure::SecondsAfterLoss],
         Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
-        Experiment::Pairs => &[Measure::CONFIRMED],
         Experiment::Scale => {
             &[Measure::CONFIRMED, Measure::CONFIRMED_P95, Measure::Freezes, Measure::AllNodes]
         }
@@ -152,11 +154,10 @@ pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a
             measures.filter_map(move |&measure| compare(base, other, factor, measure))
         })
         .collect();
-    let adjusted = |of: fn(&Comparison<'_>) -> f64| holm(&all.iter().map(of).collect::<Vec<_>>());
-    let (differing, equivalent) = (adjusted(|one| one.p), adjusted(|one| one.equivalence_p));
-    for (comparison, (adjusted_p, equivalence_p)) in all.iter_mut().zip(differing.into_iter().zip(equivalent))
-    {
-        (comparison.adjusted_p, comparison.equivalence_p) = (adjusted_p, equivalence_p);
+    // One family: a comparison has two tests, of a difference and of equivalence.
+    let tests: Vec<f64> = all.iter().flat_map(|one| [one.p, one.equivalence_p]).collect();
+    for (comparison, adjusted) in all.iter_mut().zip(holm(&tests).chunks_exact(2)) {
+        (comparison.adjusted_p, comparison.equivalence_p) = (adjusted[0], adjusted[1]);
     }
     // The experiments one after the other, in each the architectures first.
     all.sort_by_key(|comparison| (comparison.base.cell.experiment, comparison.factor));

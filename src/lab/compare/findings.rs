@@ -34,12 +34,9 @@ impl Comparison<'_> {
         format!("{at}, {subject} {amount} {direction} {parties}: {verdict}; {matches}.")
     }
 
-    /// `differs`, `equivalent within 16.7 ms`, `undecided`.
+    /// `differs`, `differs, within 16.7 ms`, `equivalent within 16.7 ms`, `undecided`.
     pub(super) fn verdict_in_words(&self) -> String {
-        match self.verdict() {
-            Verdict::Equivalent => equivalent(self.measure),
-            verdict => verdict.as_str().to_owned(),
-        }
+        in_words(self.verdict(), self.measure)
     }
 
     /// The pair that is compared: `in p2p than in client-server (…)`.
@@ -173,19 +170,30 @@ impl Digest<'_, '_> {
         let counts = Verdict::ALL
             .map(|verdict| (verdict, asked.iter().filter(|one| one.verdict() == verdict).count()));
         let counts = counts.into_iter().filter(|&(_, count)| count > 0);
-        let counts = counts.map(|(verdict, count)| {
-            let name =
-                if verdict == Verdict::Equivalent { equivalent(measure) } else { verdict.as_str().into() };
-            format!("{name} in {count}")
-        });
-        let counts: Vec<String> = counts.collect();
-        Some(format!("{subject} {range} {first}; of {} settings: {}.", asked.len(), counts.join(", ")))
+        let counts: Vec<String> =
+            counts.map(|(verdict, count)| format!("{count} {}", in_words(verdict, measure))).collect();
+        // A difference counts only where it is shown.
+        let shown = |is_positive: bool| {
+            let shown = asked.iter().filter(|one| one.is_shown());
+            shown.filter(|one| (one.difference.value > 0.0) == is_positive).count()
+        };
+        let (fewer, further) = (shown(true), shown(false));
+        let of = asked.len();
+        Some(format!(
+            "{subject} {range} {first}: {less} in {fewer}, {more} in {further} of {of} ({}).",
+            counts.join(", ")
+        ))
     }
 }
 
-/// `equivalent within 16.7 ms`.
-fn equivalent(measure: Measure) -> String {
-    format!("equivalent within {} {}", wording::measured(measure.margin()), measure.unit())
+/// A verdict with the margin of its measure.
+fn in_words(verdict: Verdict, measure: Measure) -> String {
+    let margin = || format!("{} {}", wording::measured(measure.margin()), measure.unit());
+    match verdict {
+        Verdict::DiffersWithin => format!("differs, within {}", margin()),
+        Verdict::Equivalent => format!("equivalent within {}", margin()),
+        Verdict::Differs | Verdict::Undecided => verdict.as_str().to_owned(),
+    }
 }
 
 fn pair(comparison: &Comparison<'_>) -> String {

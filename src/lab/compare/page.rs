@@ -109,7 +109,6 @@ const fn columns(experiment: Experiment) -> &'static [Measure] {
         Experiment::Defaults => &COLUMNS,
         Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
         Experiment::Scale => SCALE_COLUMNS,
-        Experiment::Pairs => &[Measure::CONFIRMED, Measure::CONFIRMED_P95],
         Experiment::OneBadLink => &OTHERS_COLUMNS,
         Experiment::HostLost => &[Measure::SecondsAfterLoss],
     }
@@ -258,7 +257,7 @@ fn better(analysis: &Analysis<'_>) -> Markup {
             h2 { "Which is better where" }
             p {
                 "In each square the architecture that is ahead, and by how much: the difference of the medians, mean \
-                 over the pairs of matches. Grey squares are equivalent within a tick (16.7 ms); a question mark says \
+                 over the pairs of matches. Grey squares are within a tick (16.7 ms); a question mark says \
                  that neither a difference nor equivalence is shown."
             }
             @for server in servers {
@@ -317,7 +316,7 @@ fn ahead(comparison: Option<&Comparison<'_>>) -> Markup {
     };
     let (class, mark) = match one.verdict() {
         Verdict::Differs => (name, ""),
-        Verdict::Equivalent => ("open", ""),
+        Verdict::DiffersWithin | Verdict::Equivalent => ("open", ""),
         Verdict::Undecided => ("open", " ?"),
     };
     html! { td class=(class) { (name) br; (wording::measured(one.difference.value.abs())) (mark) } }

@@ -3,7 +3,6 @@
 
 use core::time::Duration;
 
-use super::pairs::PAIRS;
 use super::preset::{BAD_LINKS, LAGS, PRESETS, Preset, SLOW_LINKS, SLOW_UPSTREAM};
 use super::row::{Cell, Experiment, Topology};
 use super::script::Recorded;
@@ -33,8 +32,10 @@ const ARMIES: [u32; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
 const ARMIES_OF_SEVERAL: u32 = 1_000;
 /// Points that win the matches between bots, of 460 in the standard rules.
 const SHORT_SCORE: u32 = 200;
-/// What a slow upstream sends at most, in kbit/s, and the queue before it, in milliseconds.
-const SLOW_UPSTREAM_LIMIT: (u32, f64) = (48, 200.0);
+/// What a slow upstream sends at most, in kbit/s.
+const SLOW_UPSTREAM_KBIT_S: u32 = 48;
+/// The queues before it, in milliseconds: the shortest with any number of players, the others with three.
+const SLOW_UPSTREAM_QUEUES_MS: [f64; 3] = [200.0, 500.0, 1_000.0];
 /// Units and players of "1500 Archers on a 28.8".
 const ARCHERS: (u32, u8) = (1_500, 4);
 /// How wrong clocks are: a bad quartz, and ten times that.
@@ -74,7 +75,7 @@ impl Size {
         }
     }
 
-    /// Most matches of a cell of [`Experiment::Scale`] or [`Experiment::Pairs`]: there are many, or they are large.
+    /// Most matches of a cell of [`Experiment::Scale`]: they are large.
     const fn seeds_of_scale(self) -> u32 {
         match self {
             Self::Quick => 1,
@@ -145,15 +146,13 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
         host_lost(&base).for_each(&mut add);
         outcome(&base).for_each(&mut add);
         scale(&base).for_each(&mut add);
-        pairs(&base).for_each(&mut add);
     }
     if let Some(recorded) = recorded {
         cells = of_recorded(cells, recorded);
     }
     let seeds = seeds.unwrap_or_else(|| size.seeds());
     let seeds_of = |cell: &Cell| match cell.experiment {
-        // The pairs are what is drawn.
-        Experiment::Scale | Experiment::Pairs => seeds.min(size.seeds_of_scale()),
+        Experiment::Scale => seeds.min(size.seeds_of_scale()),
         _ if cell.units >= LARGE => seeds.min(size.seeds_of_large()),
         _ => seeds,
     };
@@ -221,11 +220,17 @@ fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
         let blind = Cell { prediction: false, ..base.clone() };
         let good = Cell { experiment, players, units, rtt_ms: 50.0, loss, ..blind };
         let bad = |name: &str| {
-            let (upstream_kbit_s, upstream_queue_ms) =
-                if name == SLOW_UPSTREAM { SLOW_UPSTREAM_LIMIT } else { (0, 0.0) };
-            Cell { bad_link: name.into(), upstream_kbit_s, upstream_queue_ms, ..good.clone() }
+            let bad = Cell { bad_link: name.into(), ..good.clone() };
+            let queues = match (name == SLOW_UPSTREAM, players) {
+                (false, _) => return vec![bad],
+                (true, 3) => &SLOW_UPSTREAM_QUEUES_MS[..],
+                (true, _) => &SLOW_UPSTREAM_QUEUES_MS[..1],
+            };
+            let upstream_kbit_s = SLOW_UPSTREAM_KBIT_S;
+            let limited = |&upstream_queue_ms| Cell { upstream_kbit_s, upstream_queue_ms, ..bad.clone() };
+            queues.iter().map(limited).collect()
         };
-        let cells: Vec<Cell> = core::iter::once("").chain(names(players)).map(bad).collect();
+        let cells: Vec<Cell> = core::iter::once("").chain(names(players)).flat_map(bad).collect();
         cells
     })
 }
@@ -266,22 +271,6 @@ fn scale(base: &Cell) -> impl Iterator<Item = Cell> {
     armies.into_iter().chain(several).chain(slow).chain(fewer)
 }
 
-/// Pairs of players and their servers as measured.
-fn pairs(base: &Cell) -> impl Iterator<Item = Cell> {
-    let updates = if base.updates > 0 { &CROSSED_UPDATES[..] } else { &[0] };
-    updates.iter().flat_map(move |&updates| {
-        PAIRS.iter().map(move |pair| Cell {
-            experiment: Experiment::Pairs,
-            topology: Topology::Measured,
-            preset: pair.name.into(),
-            rtt_ms: pair.direct_ms,
-            prediction: false,
-            updates,
-            ..base.clone()
-        })
-    })
-}
-
 /// Of a plan the base with all updates and views, on a recorded link: its least delay is the bound.
 #[must_use]
 pub(super) fn traced(plan: Vec<(Cell, u32)>, trace: &LinkTrace) -> Vec<(Cell, u32)> {
@@ -317,7 +306,7 @@ fn of_recorded(cells: Vec<Cell>, recorded: &Recorded) -> Vec<Cell> {
     let is_base = |cell: &Cell| {
         cell.players == 2
             && cell.units == 14
-            && !matches!(cell.experiment, Experiment::Outcome | Experiment::Scale | Experiment::Pairs)
+            && !matches!(cell.experiment, Experiment::Outcome | Experiment::Scale)
     };
     cells.into_iter().filter(is_base).map(|cell| Cell { players, units, ..cell }).collect()
 }
@@ -358,7 +347,7 @@ mod tests {
             })
         };
         assert!(RTTS_MS.iter().all(|&rtt_ms| LOSSES.iter().all(|&loss| crossed(rtt_ms, loss))));
-        let is_few = |cell: &Cell| matches!(cell.experiment, Experiment::Scale | Experiment::Pairs);
+        let is_few = |cell: &Cell| cell.experiment == Experiment::Scale;
         let most = |cell: &Cell| if is_few(cell) { 5 } else { 30 };
         assert!(asked.iter().all(|(cell, seeds)| *seeds == most(cell)));
         assert!(plan(Size::Quick, Some(5), None).iter().all(|&(_, seeds)| seeds == 5 || seeds == 1));

@@ -62,8 +62,6 @@ pub enum Experiment {
     Outcome,
     /// Ten to ten thousand units that all fight, and what that costs.
     Scale,
-    /// Pairs of players, and the best server for each, from measured round trips.
-    Pairs,
 }
 
 /// Where the nodes are. d(A, B) is the one-way delay between two players, and half of the cell's round trip.
@@ -78,8 +76,6 @@ pub enum Topology {
     Remote,
     /// The server runs in the process of player 0.
     Listen,
-    /// As far from each as was measured between countries.
-    Measured,
 }
 
 impl Topology {
@@ -88,7 +84,7 @@ impl Topology {
     pub(in crate::lab) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
         let server = match self {
             Self::Midway => None,
-            Self::Lan | Self::Remote | Self::Measured => Some(players),
+            Self::Lan | Self::Remote => Some(players),
             Self::Listen => Some(0),
         };
         (0..players).map(Some).chain(is_served.then_some(server)).collect()
@@ -297,7 +293,8 @@ pub struct MatchRow {
     pub stall_computer_ms: f64,
     /// Stalled milliseconds second by second, mean over the players.
     pub stall_by_s: Series,
-    /// How long no tick was confirmed for more than 100 ms at a time, together, mean over the players.
+    /// How long a confirmed tick, or a server's next update, was late by more than 100 ms: the time beyond them, together,
+    /// mean over the players.
     pub freeze_ms: f64,
     /// The longest of these times, of any player.
     pub freeze_max_ms: f64,

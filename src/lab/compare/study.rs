@@ -114,10 +114,9 @@ pub fn study(
     if let Some(trace) = &options.trace {
         plan = traced(plan, trace);
     }
-    // Whole matches, large armies and many pairs take longer than all others together: only who asks for them gets them.
+    // Whole matches and large armies take longer than all others together: only who asks for them gets them.
     let is_usual = |experiment| {
-        !matches!(experiment, Experiment::Outcome | Experiment::Scale | Experiment::Pairs)
-            || options.size == Size::Full
+        !matches!(experiment, Experiment::Outcome | Experiment::Scale) || options.size == Size::Full
     };
     let is_asked = |experiment| match options.experiments.is_empty() {
         true => is_usual(experiment),

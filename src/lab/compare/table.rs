@@ -6,8 +6,7 @@ use super::agreement::Agreement;
 use super::analysis::Analysis;
 use super::comparison::Factor;
 use super::metric::Measure;
-use super::pairs::PAIRS;
-use super::row::{Cell, Experiment, Source};
+use super::row::{Experiment, Source};
 use super::summary::CellSummary;
 use super::validity::Validity;
 use super::wording;
@@ -122,38 +121,6 @@ impl Table {
         let mut table = Self::new(&["link", "architecture"], 2..4 + measures.len(), rows);
         table.columns.extend(measures.iter().map(|measure| measure.column()));
         table.columns.extend(["CPU, µs per tick", "memory, MB"].map(String::from));
-        table
-    }
-
-    /// Pairs of players: the paths, and when an order is confirmed on them.
-    #[must_use]
-    pub fn pairs(cells: &[&CellSummary<'_>]) -> Self {
-        let mut names: Vec<&str> = cells.iter().map(|cell| cell.cell.preset.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let mut kinds: Vec<(String, &Cell)> = Vec::new();
-        for cell in cells {
-            let name = wording::brief(cell.cell);
-            if !kinds.iter().any(|(known, _)| *known == name) {
-                kinds.push((name, cell.cell));
-            }
-        }
-        let row = |name: &&str| {
-            let pair = PAIRS.iter().find(|pair| pair.name == *name)?;
-            let of = |(kind, _): &(String, &Cell)| {
-                let cell =
-                    cells.iter().find(|cell| cell.cell.preset == *name && wording::brief(cell.cell) == *kind);
-                wording::value(cell.and_then(|cell| cell.mean(Measure::CONFIRMED)))
-            };
-            let paths = [pair.direct_ms, pair.through_server_ms()].map(wording::short);
-            Some([(*name).to_owned()].into_iter().chain(paths).chain(kinds.iter().map(of)).collect())
-        };
-        let mut table = Self::new(
-            &["pair", "direct RTT, ms", "through the server, ms"],
-            1..3 + kinds.len(),
-            names.iter().filter_map(row),
-        );
-        table.columns.extend(kinds.iter().map(|(name, _)| format!("{name}, ms")));
         table
     }
 

@@ -23,7 +23,6 @@ use self::open::Opening;
 pub use self::screens::Screens;
 pub(super) use self::stalls::Freezes;
 use super::order_row::OrderRow;
-use super::pairs::pair_of;
 use super::preset::{bad_link_of, path_of, upstream_of};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, battle_scripts, drawn_scripts};
@@ -150,10 +149,6 @@ impl Run {
         let mut links = LinkSchedule::new(places, &path_of(cell), seed);
         if let Some(trace) = trace {
             links = links.with_trace(trace, seed);
-        }
-        if let Some(pair) = pair_of(cell) {
-            let (lengths, detour) = pair.lengths();
-            links = links.with_lengths(&lengths, detour);
         }
         if let Some(bad) = bad_link_of(cell) {
             links = links.with_fault(players - 1, &bad.fault(), seed);

@@ -160,7 +160,6 @@ pub fn place(topology: Topology, server: &str) -> String {
         Topology::Midway => format!("{server} half-way"),
         Topology::Remote => format!("{server} as far as the opponent"),
         Topology::Listen => format!("{server} in a player's process"),
-        Topology::Measured => format!("{server} where it was measured"),
     }
 }
 
@@ -168,11 +167,6 @@ pub fn place(topology: Topology, server: &str) -> String {
 #[must_use]
 pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
     match experiment {
-        Experiment::Pairs => [
-            "pairs",
-            "Pairs of players from measured round trips",
-            "players of two countries, and the best server for them; the first two codes are the players', the third the server's",
-        ],
         Experiment::Defaults => [
             "defaults",
             "Latency and traffic",
@@ -209,7 +203,6 @@ pub const fn topology(topology: Topology) -> &'static str {
         Topology::Midway => "midway",
         Topology::Remote => "remote",
         Topology::Listen => "listen",
-        Topology::Measured => "measured",
     }
 }
 

@@ -60,8 +60,6 @@ pub(in crate::lab) struct LinkSchedule {
     places: Vec<Option<usize>>,
     /// Up and down, by place.
     halves: Vec<[HalfPath; 2]>,
-    /// What the path between two places takes more than its halves, and the place of the server, to which none does.
-    detour: Option<(Duration, usize)>,
     /// When tick 0 begins, once that is known.
     pub(in crate::lab) origin: Option<Time>,
 }
@@ -73,7 +71,7 @@ impl LinkSchedule {
             HalfPath::new(path, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
         };
         let halves = (0..places.len()).map(|place| [half(place, 0), half(place, 1)]).collect();
-        Self { places, halves, detour: None, origin: None }
+        Self { places, halves, origin: None }
     }
 
     /// The same with a recorded access link at every place, in each direction from an instant on that `seed` draws.
@@ -84,22 +82,6 @@ impl LinkSchedule {
                 half.trace = Some((trace.clone(), drawn % (1 << 40)));
             }
         }
-        self
-    }
-
-    /// The same with a length for each place, one way to the middle of the network, and a path between players that is
-    /// longer by `detour`. The last length is that of a server, whose half loses and varies nothing.
-    pub(in crate::lab) fn with_lengths(mut self, lengths: &[Duration], detour: Duration) -> Self {
-        let server = lengths.len() - 1;
-        for (place, (directions, length)) in self.halves.iter_mut().zip(lengths).enumerate() {
-            for half in directions {
-                half.delay_us = length.as_micros() as f64;
-                if place == server {
-                    (half.loss, half.jitter_us) = (0.0, 0.0);
-                }
-            }
-        }
-        self.detour = Some((detour, server));
         self
     }
 
@@ -138,10 +120,7 @@ impl LinkModel for LinkSchedule {
             None => Some(at),
         };
         if let Some(at) = cross(now, from, 0).and_then(|middle| cross(middle, to, 1)) {
-            let is_between_players =
-                |server| [from, to].iter().all(|&node| self.places[node] != Some(server));
-            let detour = self.detour.filter(|&(_, server)| is_between_players(server));
-            deliver(at.plus(detour.map_or(Duration::ZERO, |(detour, _)| detour)), bytes);
+            deliver(at, bytes);
         }
     }
 
@@ -403,23 +382,6 @@ mod tests {
         assert_eq!(sent, 1_000 * 68);
         assert!(lost > 5_000 && received > 40_000 && under_way > 500, "{lost} {received} {under_way}");
         assert_eq!(sent, received + lost + under_way);
-    }
-
-    #[test]
-    fn lengths_are_those_of_the_paths() {
-        let ms = Duration::from_millis;
-        let delay = |from, to| {
-            let links = LinkSchedule::new(Topology::Measured.places(2, true), &CALM, 9);
-            let mut links = links.with_lengths(&[ms(10), ms(20), ms(3)], ms(40));
-            links.origin = Some(Time(0));
-            let mut network = SimNetwork::new(3, links);
-            network.send(Time(1_000), from, address(to, 0), &[1]);
-            network.next_at().expect("sent").0 - 1_000
-        };
-        assert_eq!(
-            [(0, 1), (1, 0), (0, 2), (2, 0), (2, 1)].map(|(from, to)| delay(from, to)),
-            [70_000, 70_000, 13_000, 13_000, 23_000]
-        );
     }
 
     #[test]

@@ -173,7 +173,7 @@ fn pen(cell: &Cell) -> Pen {
         (Architecture::ClientServer, Topology::Midway) => (2, Marker::Square),
         (Architecture::ClientServer, Topology::Remote) => (3, Marker::Diamond),
         (Architecture::ClientServer, Topology::Listen) => (5, Marker::Cross),
-        (Architecture::ClientServer, Topology::Lan | Topology::Measured) => (5, Marker::Square),
+        (Architecture::ClientServer, Topology::Lan) => (5, Marker::Square),
     };
     Pen { ink, marker, dash: Dash::Solid }
 }

@@ -115,7 +115,7 @@ pub(super) fn row(
     let players = traces.len() as f64;
     let (stall_by_s, stalls, causes) = stalls(traces, counted);
     let net = Traffic::of(&results[..traces.len()]);
-    let freezes: Vec<Freezes> = traces.iter().map(|trace| freezes(trace, counted)).collect();
+    let freezes: Vec<Freezes> = traces.iter().map(|trace| freezes(trace, counted, cell)).collect();
     latencies.into_row(MatchRow {
         stalls,
         stall_ms: causes[0] + causes[1],
@@ -195,9 +195,9 @@ fn stalls(traces: &[NodeTrace], counted: Duration) -> (Series, u32, [f64; 2]) {
     (Series::of(by_s.into_iter()), count, causes)
 }
 
-fn freezes(trace: &NodeTrace, counted: Duration) -> Freezes {
+fn freezes(trace: &NodeTrace, counted: Duration, cell: &Cell) -> Freezes {
     let window = trace.window(counted).map(Time);
-    let mut freezes = Freezes::new(window);
+    let mut freezes = Freezes::new(window, cell);
     let mut ran_at: Vec<u64> = trace.ran_at.values().copied().collect();
     ran_at.sort_unstable();
     for pair in ran_at.windows(2) {

@@ -76,7 +76,7 @@ impl Player {
             display: Display::of(player, seed),
             picture: Picture::default(),
             stalls: Stalls::new([Time(u64::MAX); 2]),
-            freezes: Freezes::new([Time(u64::MAX); 2]),
+            freezes: Freezes::new([Time(u64::MAX); 2], cell),
             corrections: (0, Vec::new()),
             hashes: Vec::new(),
             ticks_at_loss: None,
@@ -107,7 +107,8 @@ impl Player {
     /// Tick 0 is agreed.
     pub(super) fn begin(&mut self, origin: Time, window: [Time; 2]) {
         (self.window, self.ran_at) = (window, origin);
-        (self.stalls, self.freezes) = (Stalls::new(window), Freezes::new(window));
+        self.stalls = Stalls::new(window);
+        self.freezes.count(window);
     }
 
     /// When tick 0 runs, once that is agreed.

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::lab::compare::row::Cell;
 use crate::net::{Stall, StallCause, Time};
 
 /// The stalls of one node within what counts.
@@ -44,13 +45,17 @@ impl Stalls {
     }
 }
 
-/// A shorter time without a confirmed tick is no freeze: an update of ten a second is not later than this.
-pub(in crate::lab::compare) const FREEZE_LEAST: Duration = Duration::from_millis(100);
+/// A freeze begins when the next confirmed tick is so late.
+const FREEZES_AFTER: Duration = Duration::from_millis(100);
 
-/// Times in which one node confirmed nothing: the same measure in every architecture, whatever its view.
+/// Times in which one node waited for a confirmed tick that was late: the same measure in every architecture, whatever
+/// its view. A tick is late from when it was due, the time between two updates after the last, so that fewer updates
+/// are no freezes; and only the time beyond [`FREEZES_AFTER`] counts, so that none leaps over a threshold.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lab::compare) struct Freezes {
     window: [Time; 2],
+    /// Of a tick, or of a server's updates.
+    period: Duration,
     /// Together, in milliseconds.
     pub(in crate::lab::compare) ms: f64,
     /// The longest, in milliseconds.
@@ -58,15 +63,22 @@ pub(in crate::lab::compare) struct Freezes {
 }
 
 impl Freezes {
-    pub(in crate::lab::compare) const fn new(window: [Time; 2]) -> Self {
-        Self { window, ms: 0.0, max_ms: 0.0 }
+    pub(in crate::lab::compare) fn new(window: [Time; 2], cell: &Cell) -> Self {
+        let hz = if cell.updates > 0 { cell.updates } else { cell.tick_hz };
+        Self { window, period: Duration::from_secs(1) / hz.max(1), ms: 0.0, max_ms: 0.0 }
+    }
+
+    /// Counts what is in this window, from now on.
+    pub(super) const fn count(&mut self, window: [Time; 2]) {
+        self.window = window;
     }
 
     /// No tick was confirmed from `from` to `to`; what lies outside what counts is left out.
     pub(in crate::lab::compare) fn add(&mut self, from: Time, to: Time) {
-        let (from, to) = (from.max(self.window[0]), to.min(self.window[1]));
-        if from < to && to.since(from) > FREEZE_LEAST {
-            let ms = to.since(from).as_micros() as f64 / 1000.0;
+        let begins = from.plus(self.period + FREEZES_AFTER).max(self.window[0]);
+        let ends = to.min(self.window[1]);
+        if begins < ends {
+            let ms = ends.since(begins).as_micros() as f64 / 1000.0;
             (self.ms, self.max_ms) = (self.ms + ms, self.max_ms.max(ms));
         }
     }
@@ -75,6 +87,8 @@ impl Freezes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::compare::base_cell;
+    use crate::net::Architecture;
 
     #[test]
     fn a_stall_is_cut_at_seconds_and_at_the_ends_of_what_counts() {
@@ -89,11 +103,23 @@ mod tests {
     }
 
     #[test]
-    fn a_freeze_is_longer_than_a_slow_servers_update() {
-        let mut freezes = Freezes::new([Time(5_000_000), Time(9_000_000)]);
-        freezes.add(Time(5_000_000), Time(5_100_000));
-        freezes.add(Time(5_100_000), Time(5_250_000));
-        freezes.add(Time(8_700_000), Time(12_000_000));
-        assert_eq!((freezes.ms, freezes.max_ms), (450.0, 300.0));
+    fn a_freeze_does_not_depend_on_how_often_a_server_sends() {
+        let freezes = |updates, gaps: [[u64; 2]; 3]| {
+            let cell = Cell { updates, ..base_cell(Architecture::ClientServer) };
+            let mut freezes = Freezes::new([Time(5_000_000), Time(9_000_000)], &cell);
+            gaps.iter().for_each(|gap| freezes.add(Time(gap[0]), Time(gap[1])));
+            (freezes.ms, freezes.max_ms)
+        };
+        // Twice the time between two updates is a lost one.
+        for updates in [10, 20, 60] {
+            let [from, period] = [6_000_000, 1_000_000 / u64::from(updates)];
+            let late_by = |ms: u64| [from, from + period + 1_000 * ms];
+            assert_eq!(freezes(updates, [late_by(0), late_by(50), late_by(100)]), (0.0, 0.0));
+            let (ms, longest) = freezes(updates, [late_by(101), late_by(300), late_by(20)]);
+            assert!((ms - 201.0).abs() < 0.1 && (longest - 200.0).abs() < 0.1, "{ms} {longest}");
+        }
+        // Outside of what counts there is none.
+        let cut = freezes(20, [[4_000_000, 5_200_000], [8_700_000, 12_000_000], [9_100_000, 9_900_000]]);
+        assert_eq!(cut, (350.0, 200.0));
     }
 }

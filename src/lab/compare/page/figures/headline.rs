@@ -145,7 +145,7 @@ pub(super) fn one_bad_link(analysis: &Analysis<'_>) -> Figure {
         title: "One bad link, and what the players with good links notice",
         text: format!(
             "Three players with round trips of 50 ms, of whom one has a bad access link; in the last panel two to \
-             four. A freeze is a time of more than 100 ms in which no tick is confirmed. Means over the matches with \
+             four. A freeze begins when the next confirmed tick, or a server's next update, is 100 ms late. Means over the matches with \
              95 % intervals. {}.",
             faults.join("; ")
         ),

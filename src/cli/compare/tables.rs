@@ -1,92 +1,54 @@
-//! The figures of a study in a document: the text between `<!-- compare NAME -->` and `<!-- end -->` is replaced.
+//! The tables of a study as Markdown files, one each.
 
-use anyhow::{Context as _, bail};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
     Analysis, Cell, CellSummary, Experiment, Measure, SCALE_COLUMNS, Source, Study, Table, Topology,
-    base_cell, wording,
+    base_cell,
 };
-use mini_rts_arena::net::Architecture;
 
-const END: &str = "<!-- end -->";
-
-/// What blocks can be called.
-const NAMES: [&str; 14] = [
-    "answer",
-    "run",
-    "base",
-    "grid",
-    "presets",
-    "factors",
-    "one-bad-link",
-    "host-lost",
-    "outcome",
-    "scale",
-    "pairs",
-    "seats",
-    "agreement",
-    "real",
+/// The files and their headings.
+const TABLES: [(&str, &str); 13] = [
+    ("run", "What was run"),
+    ("answer", "In sentences"),
+    ("base", "The base case"),
+    ("grid", "Round trip and loss"),
+    ("presets", "Links as people have them"),
+    ("factors", "The base case with one thing changed"),
+    ("one-bad-link", "One bad link"),
+    ("host-lost", "The host or the server is lost"),
+    ("outcome", "What latency decides"),
+    ("scale", "Units and players"),
+    ("seats", "What the seats differ in"),
+    ("agreement", "Virtual and real matches"),
+    ("real", "Virtual and real matches, quantity by quantity"),
 ];
 
-/// `document` with its blocks written anew.
-///
-/// # Errors
-/// If a block has no end, or a name that no figures have.
-pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
-    with_blocks(document, |name, old| match name {
-        // What was not played this time stays as it was.
-        "agreement" | "real" if analysis.agreement.is_none() => Ok(old.to_owned()),
-        name if experiment(name).is_some_and(|of| analysis.listed(of).next().is_none()) => Ok(old.to_owned()),
-        name => block(name, study, analysis),
-    })
+/// Names and contents of the files. What was not played this time has none.
+pub(super) fn table_files(study: &Study, analysis: &Analysis<'_>) -> Vec<(String, String)> {
+    let is_played = |name: &str| match (name, experiment(name)) {
+        ("agreement" | "real", _) => analysis.agreement.is_some(),
+        (_, Some(of)) => analysis.listed(of).next().is_some(),
+        _ => true,
+    };
+    let played = TABLES.into_iter().filter(|(name, _)| is_played(name));
+    let file =
+        |(name, title)| (format!("{name}.md"), format!("# {title}\n\n{}", content(name, study, analysis)));
+    played.map(file).collect()
 }
 
-/// The experiment whose cells alone fill a block.
-fn experiment(block: &str) -> Option<Experiment> {
-    Some(match block {
+/// The experiment whose cells alone fill a table.
+fn experiment(table: &str) -> Option<Experiment> {
+    Some(match table {
         "one-bad-link" => Experiment::OneBadLink,
         "host-lost" => Experiment::HostLost,
         "outcome" => Experiment::Outcome,
         "scale" => Experiment::Scale,
-        "pairs" => Experiment::Pairs,
         _ => return None,
     })
 }
 
-/// Finds out before the study whether [`splice`] will find its blocks.
-///
-/// # Errors
-/// As those of [`splice`], or if there are none.
-pub(super) fn check(document: &str) -> anyhow::Result<()> {
-    let mut found = 0;
-    with_blocks(document, |name, _| {
-        found += 1;
-        anyhow::ensure!(NAMES.contains(&name), "there are no figures called {name}");
-        Ok(String::new())
-    })?;
-    anyhow::ensure!(found > 0, "it has no block `<!-- compare NAME -->`");
-    Ok(())
-}
-
-fn with_blocks(
-    document: &str,
-    mut block: impl FnMut(&str, &str) -> anyhow::Result<String>,
-) -> anyhow::Result<String> {
-    let mut out = String::new();
-    let mut rest = document;
-    while let Some(at) = rest.find("<!-- compare ") {
-        let (before, from) = rest.split_at(at);
-        let (name, body) = from["<!-- compare ".len()..].split_once(" -->").context("a block has no name")?;
-        let (old, after) = body.split_once(END).with_context(|| format!("block {name} has no `{END}`"))?;
-        let block = block(name, old.trim_start_matches('\n'))?;
-        let _ = write!(out, "{before}<!-- compare {name} -->\n{block}{END}");
-        rest = after;
-    }
-    Ok(out + rest)
-}
-
-fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
+fn content(name: &str, study: &Study, analysis: &Analysis<'_>) -> String {
     const LATENCIES: [Measure; 9] = [
         Measure::CONFIRMED,
         Measure::CONFIRMED_P95,
@@ -123,7 +85,7 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
     let named =
         || analysis.listed(Experiment::Defaults).filter(|cell| !cell.cell.preset.is_empty()).collect();
     let listen = || one_at_a_time(analysis).into_iter().filter(|cell| cell.cell.topology == Topology::Listen);
-    Ok(match name {
+    match name {
         "answer" => analysis.answer().iter().map(|line| format!("- {line}\n")).collect(),
         "run" => run(study, analysis),
         "base" => measured(base(analysis), &[&LATENCIES, &COSTS]),
@@ -134,11 +96,6 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "host-lost" => measured(listed(Experiment::HostLost), &[&[Measure::SecondsAfterLoss]]),
         "outcome" => table(&Table::outcome(&listed(Experiment::Outcome))),
         "scale" => measured(listed(Experiment::Scale), &[SCALE_COLUMNS]),
-        "pairs" => format!(
-            "{}\n\n{}",
-            pairs_in_words(&listed(Experiment::Pairs)),
-            table(&Table::pairs(&listed(Experiment::Pairs)))
-        ),
         "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
         "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
             // The table has the cells in which they do not agree.
@@ -152,37 +109,8 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
             let lines: String = agreement.by_quantity().map(|line| format!("- {line}\n")).collect();
             format!("{lines}\n{}", table(&Table::agreement(agreement)))
         }),
-        other => bail!("there are no figures called {other}"),
-    })
-}
-
-/// In how many pairs an order between peers is confirmed sooner than with a server, and by how much.
-fn pairs_in_words(cells: &[&CellSummary<'_>]) -> String {
-    let p2p: Vec<_> = cells.iter().filter(|cell| cell.cell.architecture == Architecture::P2p).collect();
-    let mut others: Vec<String> = cells.iter().map(|cell| wording::name(cell.cell)).collect();
-    others.sort();
-    others.dedup();
-    let sentence = |name: &String| {
-        let sooner = p2p.iter().filter_map(|peers| {
-            let is_same = |cell: &&&CellSummary<'_>| {
-                cell.cell.preset == peers.cell.preset && wording::name(cell.cell) == *name
-            };
-            let [here, there] = [Some(**peers), cells.iter().find(is_same).copied()]
-                .map(|cell| Some(cell?.mean(Measure::CONFIRMED)?.value));
-            Some(there? - here?)
-        });
-        let mut sooner: Vec<f64> = sooner.collect();
-        sooner.sort_by(f64::total_cmp);
-        let (Some(least), Some(most)) = (sooner.first(), sooner.last()) else { return String::new() };
-        let median = (sooner[(sooner.len() - 1) / 2] + sooner[sooner.len() / 2]) / 2.0;
-        let ahead = sooner.iter().filter(|&&ms| ms > 0.0).count();
-        let [median, least, most] = [median, *least, *most].map(wording::measured);
-        format!(
-            "- Against {name}: p2p confirms an order sooner in {ahead} of {} pairs, by {median} ms at the median ({least} to {most}).\n",
-            sooner.len()
-        )
-    };
-    others.iter().filter(|name| *name != "p2p").map(sentence).collect()
+        _ => String::new(),
+    }
 }
 
 /// A table in Markdown.
