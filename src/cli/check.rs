@@ -1,5 +1,6 @@
 //! `arena check`.
 
+mod adversary;
 mod against;
 mod bundle;
 mod byzantine;
@@ -34,6 +35,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.fair && arguments.architecture != Architecture::P2p {
         bail!("--fair is of matches without a server; leave --architecture out");
+    }
+    if arguments.adversary {
+        return adversary::run(arguments);
     }
     if arguments.is_virtual {
         return campaign::run(arguments);

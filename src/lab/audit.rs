@@ -44,6 +44,16 @@ pub enum Oracle {
     Stalls,
     /// A planted difference is found, at its tick and field, and described alike by all.
     Desync,
+    /// No datagram causes more than its named number of answers.
+    Answers,
+    /// A guest has its seat in time.
+    Seat,
+    /// Nobody makes the input delay of others longer than their ways explain.
+    Delay,
+    /// What waits between two honest nodes is bounded, and their connection stays.
+    Connection,
+    /// A host that does not know the room code tests a few at a guest, and no more.
+    Guesses,
 }
 
 /// An oracle that did not hold.

@@ -1,5 +1,6 @@
 //! Experiments on whole matches: desync checks, sweeps that measure balance, and how fast the simulation is.
 
+mod adversary;
 mod audit;
 pub mod balance;
 mod baseline;
@@ -22,6 +23,10 @@ mod sessions;
 mod simnet;
 mod virtual_match;
 
+pub use adversary::{
+    AdversaryOptions, AdversaryPlan, AdversaryReport, Blow, FalseHost, Goal, GoalFigures, Holding, Insider,
+    Pressure, adversary,
+};
 pub use audit::{Audit, Oracle, PeerRecord, Violation, numbered};
 pub use baseline::{BaselineCell, LockstepFigures, baseline};
 pub use battlefield::{Battlefield, ORDER_TICKS, Plan, Platoon, Soldier, Sortie};

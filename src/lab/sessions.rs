@@ -63,28 +63,60 @@ impl Table<'_> {
 
     /// The peer in seat 0, whom others join.
     pub(super) fn host(&self, now: Time, settings: Settings) -> LockstepSession {
+        LockstepSession::host(now, settings, self.host_config(), self.entropy(0))
+    }
+
+    /// The room of that host.
+    pub(super) fn host_config(&self) -> HostConfig {
         let (config, teams) = (self.config(), self.teams.clone());
-        let host = HostConfig {
+        HostConfig {
             config,
             room_code: RoomCode::OPEN,
             teams,
             countdown: COUNTDOWN,
             beacon: None,
             admission: AdmissionRules::default(),
-        };
-        LockstepSession::host(now, settings, host, self.entropy(0))
+        }
     }
 
     /// Who joins the host, or the server, at `host`, and sits in `seat` however late.
     pub(super) fn guest(&self, now: Time, settings: Settings, seat: usize, host: SocketAddr) -> Join {
-        let guest = GuestConfig { seat: Some(seat as u8), ..GuestConfig::new(host) };
-        Join::new(now, settings, guest, self.entropy(seat))
+        self.applicant(now, settings, (seat, Some(seat as u8)), host)
+    }
+
+    /// The guest of this number, who asks for the seat that it names, or for any.
+    pub(super) fn applicant(
+        &self,
+        now: Time,
+        settings: Settings,
+        (number, seat): (usize, Option<u8>),
+        host: SocketAddr,
+    ) -> Join {
+        let guest = GuestConfig { seat, ..GuestConfig::new(host) };
+        Join::new(now, settings, guest, self.entropy(number))
+    }
+
+    /// A stranger of this number who asks the host at `host` for a seat, or for a particular one.
+    pub(super) fn stranger(&self, now: Time, host: SocketAddr, number: u64, seat: Option<u8>) -> Join {
+        let guest = GuestConfig { seat, ..GuestConfig::new(host) };
+        let settings = settings(9, AttackBehaviour::Archer, InputDelay::Auto);
+        let mut seed = [0xa5; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        seed[8..16].copy_from_slice(&number.to_le_bytes());
+        let entropy = if self.is_encrypted { seed.into() } else { Entropy::plaintext(seed) };
+        Join::new(now, settings, guest, entropy)
     }
 
     /// The server, which sends this many updates per second, twice if they are repeated where they get lost, and to each
     /// client at most `bits_per_s`.
     pub(super) fn server(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerSession {
-        let settings = ServerConfig {
+        let config = self.server_config(updates, repeat_updates, bits_per_s);
+        ServerSession::new(Time(0), config, self.entropy(self.teams.len()))
+    }
+
+    /// That server's settings.
+    pub(super) fn server_config(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerConfig {
+        ServerConfig {
             config: self.config(),
             room_code: RoomCode::OPEN,
             teams: self.teams.clone(),
@@ -100,13 +132,16 @@ impl Table<'_> {
             stays: false,
             kept: ArrayVec::new(),
             bits_per_s,
-        };
-        ServerSession::new(Time(0), settings, self.entropy(self.teams.len()))
+        }
     }
 
-    fn entropy(&self, node: usize) -> Entropy {
+    pub(super) fn entropy(&self, node: usize) -> Entropy {
         let mut seed = [node as u8 + 1; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        // Beyond 256: processes that begin later at the same node.
+        if let Some(process) = (node >> 8).checked_sub(1) {
+            seed[8..16].copy_from_slice(&(process as u64).to_le_bytes());
+        }
         if self.is_encrypted { seed.into() } else { Entropy::plaintext(seed) }
     }
 }

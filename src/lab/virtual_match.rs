@@ -10,7 +10,8 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::sync::Arc;
 
-use self::machine::Machine;
+pub(super) use self::judge::end;
+pub(super) use self::machine::Machine;
 use super::audit::{Audit, Oracle, Violation, numbered};
 use super::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Pace};
 use super::fault::{Fault, FaultCounts};

@@ -264,6 +264,8 @@ pub struct LinkStatus {
     pub lost_per_mille: u16,
     /// For how long it has not been heard.
     pub silent_for: Duration,
+    /// Messages to it that it has not acknowledged.
+    pub unacknowledged: usize,
     /// Between a guest and its host, or a client and its server: the words that both have.
     pub words: Option<AuthString>,
 }

@@ -21,6 +21,7 @@ use super::connection::signing::Signer;
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
 use super::expected::Expected;
+use super::mutation::Mutation;
 use super::outbox::{Outbox, Source, Transmit};
 use super::rate_limit::TokenBucket;
 use super::table::admission::ASK_EVERY;
@@ -265,6 +266,9 @@ impl Join {
         }
         if !self.checks.take(self.now, 1) {
             return Err(DropCause::RateLimited);
+        }
+        if Mutation::UncountedGuesses.is_planted() {
+            self.unproven = 0;
         }
         self.request.cookie = cookie;
         let session = generator_id(&self.request);

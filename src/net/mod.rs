@@ -15,6 +15,7 @@ mod expected;
 mod indexed;
 mod join;
 mod lockstep;
+mod mutation;
 mod outbox;
 mod rate_limit;
 mod server;
@@ -41,6 +42,8 @@ pub use join::{Join, Seat};
 pub use lockstep::gate::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use lockstep::heads::Equivocation;
 pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession};
+#[doc(hidden)]
+pub use mutation::Mutation;
 pub use outbox::{Source, Transmit};
 pub use server::{BITS_PER_S_USUAL, ClientCounts, ClientStatus, ServerConfig, ServerSession, ServerTick};
 pub use table::admission::{AdmissionRules, READY_WITHIN_USUAL};

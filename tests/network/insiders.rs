@@ -85,6 +85,7 @@ fn one_word_of_a_liar_takes_nobody_elses_seat() {
         player: PlayerId(2),
         first: 150,
         inputs: std::iter::once(encode(&PlayerInput::default()).iter().copied().collect()).collect(),
+        head: None,
     };
     let lies = || -> Vec<(&str, Lie)> {
         vec![

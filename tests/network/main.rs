@@ -1,5 +1,6 @@
 //! Sessions, matches and servers in virtual time, and the bytes between them.
 
+mod adversary;
 mod allocations;
 mod byzantine;
 mod campaigns;

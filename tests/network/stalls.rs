@@ -119,6 +119,21 @@ fn inputs_withheld_from_one_peer_now_and_then_cost_nobody_else_a_seat() {
 }
 
 /// Without acknowledgements a peer may not commit far ahead: the peer that does not acknowledge is to blame.
+/// The others have signed inputs of the insider, and the victim takes them from there.
+#[test]
+fn inputs_withheld_from_one_peer_for_good_cost_the_others_no_time() {
+    for seats in [3, 4] {
+        let (victim, ticks) = (seats - 1, 1_800);
+        let mut peers = mesh(seats, ticks, InputDelay::Auto, LINK);
+        peers[1].wire = withholds(address(victim), Duration::from_secs(1_000), Duration::from_secs(1_000));
+        run(&mut peers, PATIENCE, |_, _| {});
+        honest_play_on(&peers, 1, ticks as usize, "withholds for good");
+        let ran = &peers[0].ran_at;
+        let took = ran[ran.len() - 1].since(ran[0]);
+        assert!(took < Duration::from_secs(35), "{seats} seats: {took:?} for 30 s of ticks");
+    }
+}
+
 #[test]
 fn who_acknowledges_nothing_to_one_peer_holds_up_nobody_in_its_name() {
     for victims in [vec![address(2)], vec![HOST, address(2)]] {
@@ -391,11 +406,14 @@ fn a_processor_that_stops_now_and_then_keeps_its_seat() {
 
 #[test]
 fn a_peer_far_away_keeps_its_seat() {
-    nobody_departs("far away", 60, |_| {
+    nobody_departs("far away", 180, |seed| {
         let mut scenario = steady(3, 20);
         for other in 0..2 {
             for way in [other * 3 + 2, 6 + other] {
-                scenario.links[way].delay = Duration::from_millis(200);
+                let link = &mut scenario.links[way];
+                link.delay = Duration::from_millis(200);
+                link.jitter = Duration::from_millis(seed % 40);
+                link.loss = (seed % 3) as u32 * 10_000;
             }
         }
         scenario

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 
 use super::{ARCHITECTURES, BotChoice, SeatInjection, input_delay, one_of, tick_rate};
 use mini_rts_arena::lab::Shard;
-use mini_rts_arena::net::{Architecture, InputDelay};
+use mini_rts_arena::net::{Architecture, InputDelay, Mutation};
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
 /// The flags of matches that are played: without meaning where none is.
-const PLAYED: [&str; 22] = [
+const PLAYED: [&str; 24] = [
     "processes",
     "is_virtual",
     "faults",
     "byzantine",
+    "adversary",
+    "mutation",
     "shard",
     "baseline",
     "matches",
@@ -42,7 +44,7 @@ pub(crate) struct CheckArguments {
     /// Who simulates; with a server, that is one more process, and all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
-    /// Peers in each match: 2 by default, with `--faults` or `--byzantine` a number that each seed draws.
+    /// Peers in each match: 2 by default, with `--faults`, `--byzantine` or `--adversary` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,
     /// Processes over real UDP; the default.
@@ -59,6 +61,14 @@ pub(crate) struct CheckArguments {
     /// stands for longer than 20 s. With a server, it is one of the clients.
     #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "baseline", "inject_desync"])]
     pub(crate) byzantine: bool,
+    /// Let each seed draw an adversary that watches and chooses: it reads the books that the others keep on each other,
+    /// and tries what moves them most, to take a seat from somebody, the match from all, or their time. No honest seat
+    /// may be lost, and the match keeps 0.8 of its pace. With a server, it is one of the clients.
+    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "byzantine", "baseline", "inject_desync", "link"])]
+    pub(crate) adversary: bool,
+    /// Break one rule of the protocol on purpose, as it was broken once: the adversary must find it.
+    #[arg(long, value_name = "NAME", requires = "adversary", value_parser = mutation)]
+    pub(crate) mutation: Option<Mutation>,
     /// Play only shard K of N, counted from 0: the seeds from `--seed` + K on, each N-th. All shards together
     /// play all matches.
     #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline")]
@@ -86,7 +96,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rules: Option<PathBuf>,
     /// Who plays.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with_all = ["faults", "byzantine"])]
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with_all = ["faults", "byzantine", "adversary"])]
     pub(crate) bot: BotChoice,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]
@@ -121,6 +131,18 @@ pub(crate) struct CheckArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A mutation by its name.
+fn mutation(text: &str) -> Result<Mutation, String> {
+    if !Mutation::ARE_POSSIBLE {
+        return Err(
+            "only builds with debug assertions contain mutations: cargo run without --release".to_owned()
+        );
+    }
+    let names: Vec<&str> = Mutation::ALL.iter().map(|mutation| mutation.as_str()).collect();
+    let found = Mutation::ALL.iter().copied().find(|mutation| mutation.as_str() == text);
+    found.ok_or_else(|| format!("the mutations are {}", names.join(", ")))
 }
 
 /// A link's specification as it was typed, for other processes.

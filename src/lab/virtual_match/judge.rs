@@ -245,7 +245,7 @@ impl PeerEnd {
 }
 
 /// How the match ended on a machine.
-pub(super) fn end(machine: Machine<Match>) -> PeerEnd {
+pub(in crate::lab) fn end(machine: Machine<Match>) -> PeerEnd {
     match machine.into_state() {
         State::Over(game) => match game.into_summary() {
             Ok(summary) => PeerEnd::Played(Box::new(summary)),

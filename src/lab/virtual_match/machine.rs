@@ -13,16 +13,16 @@ use crate::net::{Source, Time, Transmit};
 const SOCKET_MAX: usize = 256;
 
 /// A computer. Its times are those of the network; its node sees those of its clock.
-pub(super) struct Machine<N> {
-    pub(super) clock: PeerClock,
+pub(in crate::lab) struct Machine<N> {
+    pub(in crate::lab) clock: PeerClock,
     /// What a step costs.
-    pub(super) cost: Duration,
+    pub(in crate::lab) cost: Duration,
     /// Datagrams sent.
-    pub(super) sent: u64,
+    pub(in crate::lab) sent: u64,
     /// Datagrams that found no room in the socket.
-    pub(super) overflows: u32,
+    pub(in crate::lab) overflows: u32,
     /// When the match was over here.
-    pub(super) ended_at: Time,
+    pub(in crate::lab) ended_at: Time,
     state: State<N>,
     socket: VecDeque<(Time, Source, Vec<u8>)>,
     /// Until then the computer does something else, or nothing.
@@ -35,7 +35,7 @@ pub(super) struct Machine<N> {
 }
 
 /// What becomes of a node.
-pub(super) enum State<N> {
+pub(in crate::lab) enum State<N> {
     /// It begins then.
     Absent(Time),
     Open(Box<N>),
@@ -63,7 +63,7 @@ impl PeerClock {
 
 impl<N: Node> Machine<N> {
     /// A computer on which a node begins at `start`.
-    pub(super) const fn new(clock: PeerClock, start: Time) -> Self {
+    pub(in crate::lab) const fn new(clock: PeerClock, start: Time) -> Self {
         Self {
             clock,
             cost: Duration::ZERO,
@@ -81,22 +81,22 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether it is time for its node to begin.
-    pub(super) fn begins(&self, now: Time) -> bool {
+    pub(in crate::lab) fn begins(&self, now: Time) -> bool {
         matches!(self.state, State::Absent(start) if start <= now)
     }
 
-    pub(super) fn begin(&mut self, node: N) {
+    pub(in crate::lab) fn begin(&mut self, node: N) {
         self.timer.set(None);
         self.state = State::Open(Box::new(node));
     }
 
     /// Its node, until the match is over.
-    pub(super) fn node(&self) -> Option<&N> {
+    pub(in crate::lab) fn node(&self) -> Option<&N> {
         if let State::Open(node) = &self.state { Some(node) } else { None }
     }
 
     /// Its node, until the match is over, and what its clock shows.
-    pub(super) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
+    pub(in crate::lab) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
         let local = self.clock.shows(now);
         Some((self.touch()?, local))
     }
@@ -116,26 +116,26 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether its node has yet to begin, or plays.
-    pub(super) const fn is_open(&self) -> bool {
+    pub(in crate::lab) const fn is_open(&self) -> bool {
         matches!(self.state, State::Absent(_) | State::Open(_))
     }
 
-    pub(super) const fn is_running(&self) -> bool {
+    pub(in crate::lab) const fn is_running(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
 
     /// Whether its player has left by its own will.
-    pub(super) const fn is_leaving(&self) -> bool {
+    pub(in crate::lab) const fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    pub(super) fn crash(&mut self) {
+    pub(in crate::lab) fn crash(&mut self) {
         self.state = State::Crashed;
         self.socket.clear();
     }
 
     /// Suspends the computer until `until`.
-    pub(super) fn pause(&mut self, until: Time) {
+    pub(in crate::lab) fn pause(&mut self, until: Time) {
         self.busy_until = self.busy_until.max(until);
         self.is_paused = true;
     }
@@ -144,7 +144,11 @@ impl<N: Node> Machine<N> {
     ///
     /// # Errors
     /// With its message if it panics; it is gone then.
-    pub(super) fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
+    pub(in crate::lab) fn run(
+        &mut self,
+        now: Time,
+        advance: impl FnOnce(&mut N, Time),
+    ) -> Result<(), String> {
         let local = self.clock.shows(now);
         self.timer.set(None);
         let State::Open(node) = &mut self.state else { return Ok(()) };
@@ -166,14 +170,14 @@ impl<N: Node> Machine<N> {
     }
 
     /// What became of its node.
-    pub(super) fn into_state(self) -> State<N> {
+    pub(in crate::lab) fn into_state(self) -> State<N> {
         self.state
     }
 }
 
 impl Machine<Match> {
     /// Whether a numbered command is due; one comes each `every` from tick 0 on.
-    pub(super) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
+    pub(in crate::lab) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
         let State::Open(game) = &self.state else { return false };
         if game.begin().is_none() || self.is_leaving {
             return false;

@@ -123,6 +123,13 @@ struct SeatHeads {
     checks: TokenBucket,
 }
 
+/// The chain over one more input.
+fn chained(before: &Chain, input: &[u8]) -> Chain {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(before).update(input);
+    *hasher.finalize().as_bytes()
+}
+
 /// The chain over a seat's inputs after each of the last ticks.
 #[derive(Clone, Debug, Default)]
 struct InputChain {
@@ -135,9 +142,7 @@ struct InputChain {
 impl InputChain {
     fn push(&mut self, input: &[u8]) {
         let next = self.until.plus(1);
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.chains[self.until]).update(input);
-        self.chains[next] = *hasher.finalize().as_bytes();
+        self.chains[next] = chained(&self.chains[self.until], input);
         self.until = next;
     }
 
@@ -275,6 +280,34 @@ impl Heads {
         let author = self.seats.get(shown.seat.index()).ok_or(DropCause::OutOfPlace)?;
         let signed = signed_bytes(&self.match_id, shown.seat, Tick(shown.tick), &shown.chain);
         author.verifier.is_good(&signed, &shown.signature).then_some(()).ok_or(DropCause::Unauthenticated)
+    }
+
+    /// Checks inputs of a seat, relayed `by` another, the first of which is the next that is lacking here. Returns how many of
+    /// them the head covers, if their author has signed it over them and all before them.
+    pub(in crate::net) fn check_relayed<'a>(
+        &mut self,
+        now: Time,
+        by: PlayerId,
+        (seat, head): (PlayerId, &Head),
+        inputs: impl ExactSizeIterator<Item = &'a [u8]>,
+    ) -> Result<usize, DropCause> {
+        let (author, tick) = (seat.index(), Tick(head.tick));
+        let until = self.seats.get(author).ok_or(DropCause::OutOfPlace)?.chain.until;
+        let count =
+            usize::try_from(tick.since(until)).ok().filter(|count| (1..=inputs.len()).contains(count));
+        let count = count.ok_or(DropCause::Stale)?;
+        let checks = &mut self.seats.get_mut(by.index()).ok_or(DropCause::OutOfPlace)?.checks;
+        checks.take(now, 1).then_some(()).ok_or(DropCause::RateLimited)?;
+        let heads = self.seats.get(author).ok_or(DropCause::OutOfPlace)?;
+        let before = *heads.chain.after(until).ok_or(DropCause::OutOfPlace)?;
+        let chain = inputs.take(count).fold(before, |chain, input| chained(&chain, input));
+        let signed = signed_bytes(&self.match_id, seat, tick, &chain);
+        heads.verifier.is_good(&signed, &head.signature).then_some(count).ok_or(DropCause::Unauthenticated)
+    }
+
+    /// The tick of the newest head of a seat over inputs that are here.
+    pub(in crate::net) fn newest(&self, seat: PlayerId) -> Tick {
+        self.seats.get(seat.index()).map_or(Tick(0), SeatHeads::newest)
     }
 
     /// The good heads of a seat that cover the inputs before `tick`.
@@ -488,6 +521,33 @@ mod tests {
             all[0] = shown(AUTHOR, 30, other, signed(1, MATCH, AUTHOR, 30, other, cipher));
             let proof = heads.proof(&mut all).expect("two chains");
             assert!(proof.seat == AUTHOR && proof.tick == Tick(30) && proof.holds());
+        }
+    }
+
+    #[test]
+    fn relayed_inputs_are_taken_as_far_as_their_author_has_signed_them() {
+        for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
+            // Told to another, and here as far as tick 10.
+            let chain = tell(&mut author_alone(), &mut heads(cipher), 30);
+            let mut heads = heads(cipher);
+            tell(&mut author_alone(), &mut heads, 10);
+            let inputs: Vec<_> =
+                (10..40).map(|tick| canonical(&input((tick % 8) as u8)).expect("short")).collect();
+            let mut check = |by, tick, inputs: &[_]| {
+                let head = Head { tick, signature: signed(by, MATCH, AUTHOR, tick, chain, cipher) };
+                let inputs = inputs.iter().map(|input: &super::super::gate::CanonicalInput| &input[..]);
+                heads.check_relayed(NOW, PlayerId(2), (AUTHOR, &head), inputs)
+            };
+            assert_eq!(check(1, 30, &inputs), Ok(20), "the rest is not signed");
+            assert_eq!(check(1, 30, &inputs[..20]), Ok(20));
+            assert_eq!(check(1, 30, &inputs[..19]), Err(DropCause::Stale), "it is over more than these");
+            assert_eq!(check(1, 10, &inputs), Err(DropCause::Stale), "all of that is here");
+            let forged = Err(DropCause::Unauthenticated);
+            assert_eq!(check(2, 30, &inputs), forged, "signed by who relays them");
+            let mut changed = inputs.clone();
+            changed.swap(0, 1);
+            assert_eq!(check(1, 30, &changed), forged);
+            assert_eq!(check(1, 29, &inputs), forged, "of another tick");
         }
     }
 

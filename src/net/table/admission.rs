@@ -9,6 +9,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 use crate::net::connection::limits::network;
+use crate::net::mutation::Mutation;
 use crate::net::time::Time;
 use crate::net::wire::message::{Refusal, Seats};
 use crate::sim::{PLAYERS_MAX, PlayerId};
@@ -148,6 +149,9 @@ impl Admission {
 
     /// Notes that this guest has lost its seat through its own fault: it was unready, silent, removed, or flooded.
     pub(in crate::net) fn penalise(&mut self, now: Time, party: Party) {
+        if Mutation::HeldRoom.is_planted() {
+            return;
+        }
         let known = self.penalties.iter().position(|penalty| penalty.party == party);
         let before = known.map(|at| self.penalties.swap_remove(at));
         // A penalty is remembered for as long again.
@@ -201,7 +205,8 @@ impl Admission {
         }
         let held = |player: PlayerId| self.unready.get(player.index()).copied().unwrap_or_default();
         let worst = occupancy.unready.iter().filter(is_wanted).max_by_key(|&player| held(player));
-        let deadline = self.ready_within.filter(|_| free.is_empty()).zip(worst);
+        let ready_within = self.ready_within.filter(|_| !Mutation::HeldRoom.is_planted());
+        let deadline = ready_within.filter(|_| free.is_empty()).zip(worst);
         match (deadline, wanted) {
             (Some((within, player)), _) if held(player) >= within && penalty.is_none() && ahead == 0 => {
                 Ok(Grant { player, evicts: true })

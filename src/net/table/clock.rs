@@ -1,6 +1,7 @@
 //! The tick clock of one peer, and how it synchronises with the others.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+use crate::net::mutation::Mutation;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, Tick, TickRate};
 use arrayvec::ArrayVec;
@@ -65,16 +66,24 @@ impl TickClock {
         self.ahead_us = ahead_us;
     }
 
-    /// Handles measurements of how far this clock is ahead of each of the others, in microseconds. It follows the median
-    /// of all clocks, this one included, so that no single clock draws the others along; a lone other one it follows half
-    /// the way, and never fast.
-    pub(in crate::net) fn observe_all(&mut self, ahead_us: &[i64]) {
-        let mut all: ArrayVec<i64, PLAYERS_MAX> = core::iter::once(&0).chain(ahead_us).copied().collect();
+    /// Handles measurements, in microseconds: how far this clock is ahead of each of the others, and how far it can be at most
+    /// as long as both are true. A clock that is farther off is ignored, unless all others are: then this one is wrong. It
+    /// follows the median of all that count, this one included, so that no single clock draws the others along; a lone
+    /// other one it follows half the way, and never fast.
+    pub(in crate::net) fn observe_all(&mut self, others: &[(i64, i64)]) {
+        if Mutation::MeanClock.is_planted() {
+            let sum_us = others.iter().fold(0, |sum_us: i64, (us, _)| sum_us.saturating_add(*us));
+            return self.observe(sum_us.checked_div((others.len() as i64).saturating_add(1)).unwrap_or(0));
+        }
+        let is_possible = |&&(us, most_us): &&(i64, i64)| us.saturating_abs() <= most_us;
+        let are_all_far = others.len() > 1 && !others.iter().any(|other| is_possible(&other));
+        let count = others.iter().filter(|other| are_all_far || is_possible(other)).map(|&(us, _)| us);
+        let mut all: ArrayVec<i64, PLAYERS_MAX> = core::iter::once(0).chain(count).collect();
         all.sort_unstable();
         let upper = all.get(all.len() / 2).copied().unwrap_or(0);
         let lower = all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0);
         let median_us = lower.saturating_add(upper) / 2;
-        let is_alone = ahead_us.len() < 2;
+        let is_alone = all.len() < 3;
         self.observe(if is_alone { median_us.max(self.far_us()) } else { median_us });
     }
 
@@ -137,8 +146,8 @@ mod tests {
         for step in 1..=60 {
             let now = at(step * 50_000);
             let positions = clocks.map(|clock| clock.position_us(now));
-            clocks[0].observe_all(&[positions[0] - positions[1]]);
-            clocks[1].observe_all(&[positions[1] - positions[0]]);
+            clocks[0].observe_all(&[(positions[0] - positions[1], 250_000)]);
+            clocks[1].observe_all(&[(positions[1] - positions[0], 250_000)]);
             for clock in &mut clocks {
                 clock.slew(now.plus(core::time::Duration::from_millis(50)));
             }
@@ -150,10 +159,11 @@ mod tests {
     }
 
     #[test]
-    fn one_clock_of_three_or_more_draws_none_along_and_one_of_two_only_slowly() {
+    fn one_clock_of_three_or_more_draws_none_along_and_one_of_two_only_slowly_and_not_far() {
         let drawn = |others: &[i64]| {
             let mut clock = TickClock::new(TickRate::HZ_60, Time(0), Time(0));
-            clock.observe_all(others);
+            let others: Vec<(i64, i64)> = others.iter().map(|&us| (us, 250_000)).collect();
+            clock.observe_all(&others);
             clock.slew(Time(1_000_000));
             clock.at(Tick(0)).minus(Time(0))
         };
@@ -162,8 +172,18 @@ mod tests {
             assert_eq!(drawn(&[0, 0, far_us]), 0);
         }
         assert_eq!(drawn(&[300, 600]), 300, "the median");
+        assert_eq!(
+            drawn(&[-500_000, -400_000]),
+            -100_000,
+            "10 % of a second toward both, however far they are"
+        );
+        assert_eq!(
+            (drawn(&[240_000]), drawn(&[260_000])),
+            (20_000, 0),
+            "the other is alone and cannot be true"
+        );
         let mut behind = TickClock::new(TickRate::HZ_60, Time(0), Time(1_000_000));
-        behind.observe_all(&[-200_000]);
+        behind.observe_all(&[(-200_000, 250_000)]);
         behind.slew(Time(1_000_000));
         assert_eq!(behind.at(Tick(0)).minus(Time(1_000_000)), -20_000, "2 % of a second");
     }

@@ -4,12 +4,17 @@
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
+use crate::net::mutation::Mutation;
 use crate::net::time::Time;
+use crate::sim::PLAYERS_MAX;
 
 /// The shortest delay that is chosen automatically, in microseconds.
 pub(in crate::net) const DELAY_MIN_US: i64 = 2_000;
 /// The longest delay that is chosen automatically, in microseconds.
 pub(in crate::net) const DELAY_MAX_US: i64 = 500_000;
+/// Most by which what one link needs may exceed the median of what the others need, in microseconds. A peer that is farther
+/// away than that runs its ticks later than the others, and nothing else tells it from a peer that answers late on purpose.
+const BEYOND_OTHERS_MAX_US: i64 = 100_000;
 /// Reserve added to the measured required delay, in microseconds.
 pub(in crate::net) const RESERVE_US: i64 = 2_000;
 /// How many of a thousand inputs should reach a server in time. A server runs a late input in its next tick,
@@ -75,6 +80,8 @@ pub(in crate::net) struct DelayControl {
     /// inputs in its next tick and reports the worst of several. `None` in lockstep, where a late input
     /// stalls all.
     inputs256: Option<u32>,
+    /// Most by which one link may exceed the median of the others.
+    beyond_others_us: i64,
     tick_us: i64,
     moved_at: Time,
 }
@@ -106,7 +113,16 @@ impl DelayControl {
     pub(in crate::net) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(|| DelaySamples::new(WINDOW)).take(links).collect();
-        Self { fixed, delay_us, target_us: delay_us, needs, inputs256: None, tick_us, moved_at: now }
+        Self {
+            fixed,
+            delay_us,
+            target_us: delay_us,
+            needs,
+            inputs256: None,
+            beyond_others_us: BEYOND_OTHERS_MAX_US,
+            tick_us,
+            moved_at: now,
+        }
     }
 
     /// The same for inputs to a server, which does not wait for late ones.
@@ -127,10 +143,21 @@ impl DelayControl {
         Self { needs, ..self }
     }
 
+    /// The same where the farthest peer counts, whatever the others need: in a fair match nobody reveals an input before the
+    /// last commitment is there, so a late one stalls all.
+    pub(in crate::net) const fn count_farthest(&mut self) {
+        self.beyond_others_us = i64::MAX;
+    }
+
     /// The delay now, in microseconds.
     #[must_use]
     pub(in crate::net) const fn delay_us(&self) -> i64 {
         self.delay_us
+    }
+
+    /// The first guess over links whose ways take so long.
+    pub(in crate::net) fn first_guess_us(&self, ways_us: &mut [i64]) -> i64 {
+        longest_of(ways_us, self.beyond_others_us).unwrap_or(0).saturating_add(RESERVE_US)
     }
 
     /// Restarts at `start_us`, a better estimate.
@@ -177,7 +204,8 @@ impl DelayControl {
             Some(inputs) => needs.of_rank(rank_of(inputs)),
             None => needs.worth_waiting_for(self.tick_us),
         };
-        if let Some(need) = self.needs.iter().filter_map(need).max() {
+        let mut needs: ArrayVec<i64, PLAYERS_MAX> = self.needs.iter().filter_map(need).collect();
+        if let Some(need) = longest_of(&mut needs, self.beyond_others_us) {
             // On a link without jitter every input would arrive exactly when due; with jitter the worst of
             // several arrives later than most.
             let reserve_us = if inputs.is_some_and(|inputs| inputs > 1) { 0 } else { RESERVE_US };
@@ -302,6 +330,23 @@ impl DelaySamples {
     }
 }
 
+/// The longest of what the links need, and no more than so much beyond the median of the others; of an even number of others
+/// the mean of the middle two.
+fn longest_of(needs: &mut [i64], beyond_others_us: i64) -> Option<i64> {
+    needs.sort_unstable();
+    let (&longest, others) = needs.split_last()?;
+    let middle = |index: usize| others.get(index).copied();
+    let length = others.len();
+    let (Some(upper), Some(lower)) = (middle(length / 2), middle(length.saturating_sub(1) / 2)) else {
+        return Some(longest);
+    };
+    let median = lower.saturating_add(upper) / 2;
+    if Mutation::PongsAlone.is_planted() {
+        return Some(longest);
+    }
+    Some(longest.min(median.saturating_add(beyond_others_us)))
+}
+
 /// The rank, in a full window where 1 is the highest, at which the intended share of inputs arrives in time,
 /// if each sample is the worst of `inputs` inputs: all of those must be in time.
 #[expect(clippy::arithmetic_side_effects, reason = "shares of 2^20, which only shrink")]
@@ -334,6 +379,22 @@ mod tests {
             control.delay_us()
         };
         (0..count).map(&mut observe).collect()
+    }
+
+    #[test]
+    fn one_link_lengthens_the_delay_by_100_ms_beyond_the_median_of_the_others_at_most() {
+        for (mut needs, is) in [
+            (vec![300_000], 300_000),
+            (vec![300_000, 20_000], 120_000),
+            (vec![90_000, 20_000], 90_000),
+            (vec![300_000, 20_000, 40_000], 130_000),
+            (vec![300_000, 300_000, 20_000], 260_000),
+            (vec![500_000, 20_000, 30_000, 40_000], 130_000),
+        ] {
+            assert_eq!(longest_of(&mut needs, BEYOND_OTHERS_MAX_US), Some(is), "{needs:?}");
+        }
+        assert_eq!(longest_of(&mut [300_000, 20_000], i64::MAX), Some(300_000), "in a fair match");
+        assert_eq!(longest_of(&mut [], BEYOND_OTHERS_MAX_US), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::net::connection::{Connection, LOSSY_PER_MILLE};
 use crate::net::drop_cause::DropCause;
 use crate::net::event::LinkStatus;
 use crate::net::indexed::Ring;
+use crate::net::mutation::Mutation;
 use crate::net::time::Time;
 use crate::net::wire::given::GivenQueue;
 use crate::net::wire::message::{DesyncHashes, DesyncState, Pong, Seats, ShownHead};
@@ -197,6 +198,7 @@ impl Link {
 
     /// Notes that the peer has ours up to `acked`; the last of it left here at `sent`, if it is new to the peer.
     pub(in crate::net) fn acknowledge(&mut self, now: Time, acked: Front, sent: Option<Time>) {
+        let sent = sent.filter(|_| !Mutation::PongsAlone.is_planted());
         if let Some(sent) = sent.filter(|_| acked.commitments > self.acked.commitments) {
             self.acked_after.note(now, now.since(sent));
         }
@@ -240,6 +242,7 @@ impl Link {
             jitter_us: rtt.deviation_us(),
             lost_per_mille: self.connection.lost_here().unwrap_or(0),
             silent_for: now.since(*heard_at),
+            unacknowledged: self.connection.queued(),
             words: protection.words(),
         }
     }

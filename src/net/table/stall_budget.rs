@@ -8,6 +8,7 @@
 use core::time::Duration;
 
 use super::delay::InputDelay;
+use crate::net::mutation::Mutation;
 use crate::net::time::Time;
 
 /// Longest time for which a player may hold the match up at once, unless twice `--timeout` is longer.
@@ -16,26 +17,31 @@ const STALL_BUDGET: Duration = Duration::from_secs(10);
 const REFILL_PART: u32 = 10;
 /// After this much of its budget, whatever the budget is, a player's inputs are taken from others, too: it may have
 /// sent them to everybody else.
-const RELAYED_FROM: Duration = Duration::from_secs(3);
+const RELAYED_FROM: Duration = Duration::from_millis(1_500);
 /// More time for a peer that claims to have run less than this one: to name the cause, and to catch up.
 const NAME_WITHIN: Duration = Duration::from_secs(2);
 /// This much is left at least of the budget of a player who names the cause of what it was charged for.
-const LEFT_TO_WHO_NAMES: Duration = Duration::from_secs(3);
+const LEFT_TO_WHO_NAMES: Duration = Duration::from_secs(2);
 /// The refill after which a budget that was spent no longer counts as spent: that of 5 s of ticks.
 const SETTLED: Duration = Duration::from_millis(500);
 
+/// Ticks whose time may be saved up of what inputs may be late at no cost. Where all inputs come late by the same time, as
+/// beside a peer that is farther away than the others' delay covers, an early one and the late one after it cost nothing.
+const SAVED_TICKS: u32 = 3;
 /// Time for which each input may be late at no cost beside an own input delay that is fixed: the user who fixes it has
 /// chosen that the match is as slow as its links.
 const LATE_BY_CHOICE: Duration = Duration::from_millis(450);
 
-/// One player's budget, less what it has spent: the time for which its input was lacking here after the tick was due, in
-/// each tick what exceeds an allowance, less what was refilled.
+/// One player's budget, less what it has spent: the time for which its input was lacking here after the tick was due, less
+/// an allowance for each tick, less what was refilled.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct StallBudget {
     /// The length of a tick.
     tick: Duration,
     /// Time for which each input may be late at no cost: the length of a tick, or [`LATE_BY_CHOICE`].
     allowance: Duration,
+    /// Time for which the input for the next tick may be late at no cost.
+    free: Duration,
     /// The whole budget.
     whole: Duration,
     /// Time spent in ticks that have run.
@@ -51,8 +57,21 @@ impl StallBudget {
     /// The whole budget, of ticks of this length, beside this own input delay.
     pub(in crate::net) fn new(tick: Duration, timeout: Duration, own: InputDelay) -> Self {
         let (spent, lacked) = (Duration::ZERO, Duration::ZERO);
-        let allowance = if own == InputDelay::Auto { tick } else { LATE_BY_CHOICE };
-        Self { tick, allowance, whole: whole(timeout), spent, lacked, since: None, noted: Time(0) }
+        let allowance = match own {
+            _ if Mutation::UncountedSecond.is_planted() => Duration::from_secs(1),
+            InputDelay::Auto => tick,
+            InputDelay::Ticks(_) => LATE_BY_CHOICE,
+        };
+        Self {
+            tick,
+            allowance,
+            free: allowance,
+            whole: whole(timeout),
+            spent,
+            lacked,
+            since: None,
+            noted: Time(0),
+        }
     }
 
     /// Notes at `now` whether the input for the next tick is lacking although it was due at `from`.
@@ -74,6 +93,8 @@ impl StallBudget {
         let refill = self.tick.checked_div(REFILL_PART).unwrap_or_default();
         let most = self.whole.saturating_add(NAME_WITHIN);
         self.spent = self.spent(now).min(most).saturating_sub(refill);
+        let saved_most = self.allowance.max(self.tick.saturating_mul(SAVED_TICKS));
+        self.free = self.free.saturating_sub(self.lacked).saturating_add(self.allowance).min(saved_most);
         self.lacked = Duration::ZERO;
     }
 
@@ -100,11 +121,16 @@ impl StallBudget {
         self.since
     }
 
+    /// Spends this much: only a mutation does.
+    pub(in crate::net) fn charge(&mut self, by: Duration) {
+        self.spent = self.spent.saturating_add(by);
+    }
+
     /// Time spent at `now`.
     pub(in crate::net) fn spent(&self, now: Time) -> Duration {
         let current = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let lacked = self.lacked.saturating_add(current);
-        self.spent.saturating_add(lacked.saturating_sub(self.allowance))
+        self.spent.saturating_add(lacked.saturating_sub(self.free))
     }
 
     /// Whether this player holds the match up, and the budget is spent; it has a little more if it `lags`.
@@ -113,7 +139,7 @@ impl StallBudget {
         self.since.is_some() && self.spent(now) >= self.whole.saturating_add(more)
     }
 
-    /// Leaves 3 s of the budget: this player has named who it waits for.
+    /// Leaves a part of the budget ([`LEFT_TO_WHO_NAMES`]): this player has named who it waits for.
     pub(in crate::net) fn restore_part(&mut self, now: Time) {
         let spent = self.spent(now).min(self.whole.saturating_sub(LEFT_TO_WHO_NAMES));
         self.restore();
@@ -196,6 +222,24 @@ mod tests {
         }
         assert_eq!(seconds(16), None, "no more than a tick");
         assert_eq!(seconds(18), None, "7 % slower than it should be, which is refilled");
+    }
+
+    #[test]
+    fn inputs_that_all_come_late_by_the_same_time_with_jitter_spend_nothing() {
+        let spent = |jitter_us: u64| {
+            let (mut budget, mut ran) = (budget(), Time(0));
+            for tick in 0..3_600 {
+                // All come 80 ms after they are due, each a little more.
+                let here = Time(tick * TICK_US + 80_000 + tick * 7_919 % (jitter_us + 1));
+                let due = ran.max(Time(tick * TICK_US));
+                budget.note(due, (here > due).then_some(due));
+                ran = due.max(here);
+                budget.ran(ran);
+            }
+            budget.spent(ran)
+        };
+        assert!(spent(30_000) < Duration::from_millis(200), "{:?}", spent(30_000));
+        assert!(spent(250_000) > Duration::from_secs(3), "{:?}", spent(250_000));
     }
 
     #[test]

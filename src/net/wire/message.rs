@@ -305,7 +305,7 @@ impl Suspicion {
     }
 }
 
-/// Inputs of a player who is gone, from a peer that has them to a peer that lacks them.
+/// Inputs of a player from a peer that has them to a peer that lacks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
     /// The player.
@@ -315,6 +315,8 @@ pub struct Relayed {
     pub first: u32,
     /// The inputs of `first` and the ticks that follow it, each in its canonical bytes.
     pub inputs: ArrayVec<ArrayVec<u8, INPUT_BYTES_MAX>, RELAYED_MAX>,
+    /// The player's head at the end of these inputs, if there is one: it proves those before it to a peer that hears the player.
+    pub head: Option<Head>,
 }
 
 /// The state hashes of the last ticks, sent by each peer once hash chains differ.

@@ -178,6 +178,7 @@ mod tests {
                 jitter_us: 0,
                 lost_per_mille: 0,
                 silent_for: Duration::from_secs(seconds),
+                unacknowledged: 0,
                 words: None,
             })
             .collect();

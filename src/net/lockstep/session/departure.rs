@@ -23,7 +23,7 @@ use crate::net::table::link::Link;
 use crate::net::table::settings::OnLoss;
 use crate::net::table::stall_budget::longest;
 use crate::net::time::Time;
-use crate::net::wire::message::{Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
+use crate::net::wire::message::{Bye, Head, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// How long an agreement may hold the match up before peers that claim inputs of a suspect without relaying
@@ -324,7 +324,7 @@ impl LockstepSession {
         }
         let settled = suspicion.seats.intersection(play.departures.departed);
         if !suspicion.is_settled && self.may_answer(link) {
-            self.relay(link, &suspicion, Tick::NEVER);
+            self.relay(link, &suspicion, Tick::NEVER, None);
             if !settled.is_empty()
                 && let Some(answer) = self.suspicion(settled)
             {
@@ -347,7 +347,7 @@ impl LockstepSession {
             if lacks && to.player != player && !to.is_gone {
                 let seats = Seats::default().with(player);
                 let held = core::iter::once(from.0).collect();
-                self.relay(link, &Suspicion { seats, held, is_settled: false }, Tick::NEVER);
+                self.relay(link, &Suspicion { seats, held, is_settled: false }, Tick::NEVER, None);
             }
         }
     }
@@ -359,13 +359,13 @@ impl LockstepSession {
         let said = play.departures.said[to.player].as_ref().filter(|said| !said.is_settled).cloned();
         if let Some(mut said) = said {
             said.held.iter_mut().for_each(|held| *held = from.0.max(*held));
-            self.relay(link, &said, Tick::NEVER);
+            self.relay(link, &said, Tick::NEVER, None);
         }
     }
 
     /// Sends the inputs of missing seats that this peer has and the other lacks, of ticks `before` one. In a fair match only of ticks for
     /// which that one has committed to its own: their authors did not wait for it.
-    pub(super) fn relay(&mut self, link: usize, lacking: &Suspicion, before: Tick) {
+    pub(super) fn relay(&mut self, link: usize, lacking: &Suspicion, before: Tick, head: Option<Head>) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
         let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
         let (gate, may_know) = (&play.gate, play.fair.as_ref().map(|fair| fair.until(to.player)));
@@ -377,7 +377,10 @@ impl LockstepSession {
             let until = may_know.map_or(until, |may_know| until.min(may_know));
             let mut first = Tick(from);
             while first < until && !relayed.is_full() {
-                let ticks = (first.0..until.0).map(Tick).take(RELAYED_MAX);
+                // A head goes with the inputs at whose end it is.
+                let end =
+                    head.map(|head| Tick(head.tick)).filter(|&end| end > first).unwrap_or(until).min(until);
+                let ticks = (first.0..end.0).map(Tick).take(RELAYED_MAX);
                 let encoded =
                     ticks.map_while(|tick| Some(gate.encoded(player, tick)?.iter().copied().collect()));
                 let inputs: ArrayVec<_, RELAYED_MAX> = encoded.collect();
@@ -385,7 +388,8 @@ impl LockstepSession {
                     break;
                 }
                 let next = first.plus(inputs.len() as u32);
-                relayed.push(Relayed { player, first: first.0, inputs });
+                let head = head.filter(|head| Tick(head.tick) == next);
+                relayed.push(Relayed { player, first: first.0, inputs, head });
                 first = next;
             }
         }
@@ -398,12 +402,13 @@ impl LockstepSession {
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let suspects = play.departures.suspects;
         let is_suspect = suspects.contains(player);
-        // Any other seat speaks for itself, unless it claims to have run ticks without sending its inputs for them.
+        // Any other seat speaks for itself, unless it claims to have run ticks without sending its inputs for them, or
+        // has signed them.
         let claimed = self.links.iter().find(|link| link.player == player).map(|link| link.claims.ran);
         let before = if is_suspect { Tick::NEVER } else { claimed.unwrap_or_default() };
         let is_relayed =
             is_suspect || play.stalls.relayed(now).contains(player) && Tick(relayed.first) < before;
-        if !is_relayed || player == self.me || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
+        if player == self.me || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
             return Err(OutOfPlace);
         }
         // All of it is validated before any of it is used.
@@ -411,6 +416,9 @@ impl LockstepSession {
             |bytes: &[u8]| crate::net::wire::message::decode::<crate::sim::PlayerInput>(bytes).is_ok();
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
             return Err(OutOfPlace);
+        }
+        if !is_relayed {
+            return self.take_signed(by, relayed);
         }
         for (tick, bytes) in
             (relayed.first..).map(Tick).take_while(|&tick| tick < before).zip(&relayed.inputs)

@@ -162,7 +162,9 @@ impl LockstepSession {
         if self.config.is_fair {
             let mut seed = Zeroizing::new([0; 32]);
             self.rng.fill_bytes(&mut *seed);
-            let lead = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), false);
+            let mut lead = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), false);
+            lead.count_farthest();
+            play.own.delay.count_farthest();
             let fair = FairPlay::new(&seated.seating, SecretRng::new(&seed), lead);
             play.fair = Some(Box::new(fair));
         }
@@ -231,7 +233,8 @@ impl LockstepSession {
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         let tick_us = play.own.clock.tick_us();
-        let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
+        let possible_us = tick_us + 1..=peer.clocks_apart_max_us();
+        let apart = peer.ahead_us.is_some_and(|ahead_us| possible_us.contains(&ahead_us.abs()));
         let most_us = peer.required_max_us(tick_us);
         let heard = peer.margin.hear(wanted, (said.header.margin_tick, said.header.margin))?;
         let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));

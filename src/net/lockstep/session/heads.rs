@@ -11,7 +11,7 @@ use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::lockstep::gate::{QUEUE_TICKS, TooFarAhead};
 use crate::net::lockstep::heads::{Equivocation, HEADS_SHOWN_MAX, Heads, SIGNED_SEATS_MIN};
 use crate::net::table::link::Link;
-use crate::net::wire::message::{Head, PacketId, Seating, ShownHead, encode};
+use crate::net::wire::message::{Head, PacketId, Relayed, Seating, ShownHead, encode};
 use crate::sim::{HeroControl, PLAYERS_MAX, PlayerId, Tick};
 
 const MATCH: &str = "mini-rts-arena 2026-11 the match in which heads are signed";
@@ -100,8 +100,9 @@ impl LockstepSession {
         let player = peer.player;
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let heads = play.heads.as_mut().ok_or(OutOfPlace)?;
+        let before = heads.newest(player);
         heads.receive(self.now, player, head, &play.gate)?;
-        self.suspect_false_signers();
+        self.after_head(player, before);
         Ok(())
     }
 
@@ -109,9 +110,44 @@ impl LockstepSession {
     pub(super) fn check_head_of(&mut self, player: PlayerId) {
         let Some(play) = &mut self.play else { return };
         if let Some(heads) = &mut play.heads {
+            let before = heads.newest(player);
             heads.check_waiting(player, &play.gate);
-            self.suspect_false_signers();
+            self.after_head(player, before);
         }
+    }
+
+    /// Heads of a player may have been checked; the newest was that of the tick `before`.
+    fn after_head(&mut self, player: PlayerId, before: Tick) {
+        self.suspect_false_signers();
+        let heads = self.play.as_ref().and_then(|play| play.heads.as_ref());
+        if heads.is_some_and(|heads| heads.newest(player) > before) {
+            self.relay_signed(player);
+        }
+    }
+
+    /// The newest head of a seat, if it is over inputs that this link's peer may lack. In a fair match an input counts only
+    /// beside its commitment.
+    pub(super) fn head_for(&self, link: usize, seat: PlayerId) -> Option<Head> {
+        let (play, peer) = (self.play.as_ref().filter(|play| play.fair.is_none())?, self.links.get(link)?);
+        let shown = play.heads.as_ref()?.kept(seat, peer.claims.ran.plus(1)).last()?;
+        Some(Head { tick: shown.tick, signature: shown.signature })
+    }
+
+    /// Takes inputs of a seat that are lacking here, relayed by a peer, as far as their author has signed them.
+    pub(super) fn take_signed(&mut self, by: PlayerId, relayed: &Relayed) -> Handled {
+        let (now, author) = (self.now, relayed.player);
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let heads = play.heads.as_mut().ok_or(OutOfPlace)?;
+        play.stalls.since(author).filter(|_| play.fair.is_none()).ok_or(OutOfPlace)?;
+        let from = play.gate.next_needed(author);
+        let run = play.stalls.take_run(by, relayed, from);
+        let Some((run, head)) = run.zip(relayed.head.as_ref()) else { return Ok(()) };
+        heads.extend(&play.gate);
+        let count = heads.check_relayed(now, by, (author, head), run.iter().map(|input| &input[..]))?;
+        for (tick, input) in (from.0..).map(Tick).zip(run.iter().take(count)) {
+            play.gate.push(now, author, tick, input)?;
+        }
+        Ok(())
     }
 
     /// Suspects peers that have signed other inputs than they have told here, or sign nothing. Others may have nothing

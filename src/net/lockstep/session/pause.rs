@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{Event, Stall, StallCause};
+use crate::net::mutation::Mutation;
 use crate::net::table::pause::{LONG_STALL, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Resume};
@@ -115,8 +116,13 @@ impl LockstepSession {
         let (now, me, Some(play)) = (self.now, self.me, &mut self.play) else { return };
         let (next, apart) =
             (play.gate.next(), play.own.clock.rate().ticks_in_ms(COUNTDOWNS_APART.as_millis() as u32));
+        let charged = Mutation::ChargedCountdown.is_planted();
+        let apart = if charged { 1 } else { apart };
         if play.pauses.counted_down_to.is_some_and(|last| next.since(last) < apart) {
             return;
+        }
+        if charged {
+            play.stalls.charge(player, RESUME_COUNTDOWN);
         }
         play.pauses.counted_down_to = Some(next);
         // The others resume within the same time, and not sooner.

@@ -9,6 +9,7 @@ use crate::net::connection::MESSAGE_BYTES_MAX;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::lockstep::desync::Search;
+use crate::net::mutation::Mutation;
 use crate::net::table::link::Link;
 use crate::net::time::Time;
 use crate::net::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
@@ -241,7 +242,9 @@ impl LockstepSession {
         let Phase::Searching { search, .. } = &self.phase else { return None };
         let lists = search.links().map(|link| self.links.get(link)?.claims.hashes.as_deref());
         let lists = lists.collect::<Option<Vec<&DesyncHashes>>>()?;
-        search.lone_one(search.tick?, &lists).filter(|&link| !self.was_lied_to(link))
+        search
+            .lone_one(search.tick?, &lists)
+            .filter(|&link| !self.was_lied_to(link) && !Mutation::LoneList.is_planted())
     }
 
     /// Reports what is known about the difference, once.

@@ -13,7 +13,6 @@ use crate::net::connection::words::AuthString;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::table::admission::READY_WITHIN;
-use crate::net::table::delay::RESERVE_US;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::table::rematch::are_same_players;
@@ -303,9 +302,11 @@ impl LockstepSession {
         self.out.event(Event::Counting { begin });
     }
 
-    /// The longest one-way delay, plus an allowance for jitter and losses: the first guess at the input delay.
+    /// The longest one-way delay that counts, plus an allowance for jitter and losses: the first guess at the input delay.
     pub(super) fn way_guess_us(&self) -> i64 {
-        self.links.iter().map(|link| link.connection.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
+        let ways = self.links.iter().map(|link| link.connection.rtt.longest_way_us());
+        let mut ways: ArrayVec<i64, { PLAYERS_MAX - 1 }> = ways.collect();
+        self.play.as_ref().map_or(0, |play| play.own.delay.first_guess_us(&mut ways))
     }
 
     /// Whether a tick has been committed: until then the delay may be reset.

@@ -7,16 +7,20 @@
 //! another sends. And who waits for another has waited for it at least as long as others wait for the two of them: it
 //! names the cause first, and then has a part of its budget again.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{LockstepSession, Phase};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
+use crate::net::lockstep::gate::{CanonicalInput, QUEUE_TICKS};
+#[cfg(doc)]
+use crate::net::mutation::Mutation;
 use crate::net::table::delay::InputDelay;
 use crate::net::table::settings::OnLoss;
 use crate::net::table::stall_budget::StallBudget;
 use crate::net::time::Time;
-use crate::net::wire::message::{Seats, Suspicion};
+use crate::net::wire::message::{Head, Relayed, Seats, Suspicion};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Time that a user has to decide on a player whose budget is spent, before the match continues without it.
@@ -40,7 +44,18 @@ pub(super) struct Stalls {
     has_named: BySeat<bool>,
     /// Inputs that are passed on to each seat.
     help: BySeat<Help>,
+    /// By relaying seat: inputs of a seat that is lacking here, which become of use once a head covers them.
+    runs: BySeat<Run>,
     question: Option<Question>,
+}
+
+/// Inputs of one seat that another relays.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    author: PlayerId,
+    first: Tick,
+    /// Those of `first` and the ticks that follow it, at most [`QUEUE_TICKS`].
+    inputs: Vec<CanonicalInput>,
 }
 
 /// Inputs of others for a seat that holds the match up because it lacks them.
@@ -68,6 +83,7 @@ impl Stalls {
             relayed_until: BySeat::default(),
             has_named: BySeat::default(),
             help: BySeat::default(),
+            runs: BySeat::default(),
             question: None,
         }
     }
@@ -106,6 +122,25 @@ impl Stalls {
         }
     }
 
+    /// Adds inputs, relayed `by` a seat, to those that are no use yet. Returns those of the ticks from `from` on, if the
+    /// first of them is here. A gap is filled when they are relayed again.
+    pub(super) fn take_run(
+        &mut self,
+        by: PlayerId,
+        relayed: &Relayed,
+        from: Tick,
+    ) -> Option<&[CanonicalInput]> {
+        let (run, first) = (&mut self.runs[by], Tick(relayed.first));
+        let is_next = run.author == relayed.player && first == run.first.plus(run.inputs.len() as u32);
+        if !is_next {
+            *run = Run { author: relayed.player, first, inputs: core::mem::take(&mut run.inputs) };
+            run.inputs.clear();
+        }
+        let room = (QUEUE_TICKS as usize).saturating_sub(run.inputs.len());
+        run.inputs.extend(relayed.inputs.iter().take(room).cloned());
+        (run.first <= from).then(|| run.inputs.get(from.since(run.first) as usize..)).flatten()
+    }
+
     /// Whether inputs are passed on to this seat.
     pub(super) fn is_helped(&self, player: PlayerId, now: Time) -> bool {
         now < self.help[player].until
@@ -119,6 +154,11 @@ impl Stalls {
     /// Time that this seat has spent of its budget.
     pub(super) fn spent(&self, player: PlayerId, now: Time) -> Duration {
         self.budgets[player].spent(now)
+    }
+
+    /// Spends this much of the budget of a seat: only [`Mutation::ChargedCountdown`] does.
+    pub(super) fn charge(&mut self, player: PlayerId, by: Duration) {
+        self.budgets[player].charge(by);
     }
 
     /// Since when the input of this seat has been lacking.
@@ -260,11 +300,31 @@ impl LockstepSession {
                 && play.stalls.is_helped(to.player, self.now)
                 && self.is_direct(to)
             {
-                let seats = Seats::default().with(player);
-                let held = core::iter::once(from.0).collect();
-                self.relay(link, &Suspicion { seats, held, is_settled: false }, before);
+                self.relay_one(link, (player, from), before, None);
             }
         }
+    }
+
+    /// A player has signed more inputs: passes them on to peers that are helped, who now take them from others.
+    pub(super) fn relay_signed(&mut self, player: PlayerId) {
+        for link in 0..self.links.len() {
+            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            let from = to.claims.ran;
+            if to.player != player
+                && play.stalls.is_helped(to.player, self.now)
+                && self.is_direct(to)
+                && let Some(head) = self.head_for(link, player)
+            {
+                self.relay_one(link, (player, from), from, Some(head));
+            }
+        }
+    }
+
+    /// Relays the inputs of one seat from a tick on, of ticks `before` one and of all that this head covers.
+    fn relay_one(&mut self, link: usize, (seat, from): (PlayerId, Tick), before: Tick, head: Option<Head>) {
+        let (seats, held) = (Seats::one(seat), core::iter::once(from.0).collect());
+        let before = head.map_or(before, |head| before.max(Tick(head.tick)));
+        self.relay(link, &Suspicion { seats, held, is_settled: false }, before, head);
     }
 
     /// Passes on what peers lack that hold the match up, or do not finish, and claim to have run less than this peer.
@@ -286,13 +346,13 @@ impl LockstepSession {
             {
                 continue;
             }
-            let seats =
-                (0..self.config.seats).map(PlayerId).filter(|&seat| seat != self.me && seat != player);
-            let seats: Seats = seats.collect();
-            let held = seats.iter().map(|_| ran.0).collect();
-            // What it needs to run as many ticks; the rest follows.
+            // What it needs to run as many ticks, and what its author has signed beyond; the rest follows.
             let until = play.history.ran();
-            self.relay(link, &Suspicion { seats, held, is_settled: false }, until);
+            let itself = Seats::one(player).with(self.me);
+            for seat in (0..self.config.seats).map(PlayerId).filter(|&seat| !itself.contains(seat)) {
+                let head = self.head_for(link, seat);
+                self.relay_one(link, (seat, ran), until, head);
+            }
             let again_at = now.plus(self.timeout_of(link, HELP_EVERY));
             if let Some(play) = &mut self.play {
                 play.stalls.help[player] = Help { again_at, until: now.plus(HELP_LASTS) };

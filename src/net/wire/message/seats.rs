@@ -135,7 +135,7 @@ mod tests {
         for number in 0..=u8::MAX {
             let (player, seats) = (PlayerId(number), Seats(number));
             let is_seat = usize::from(number) < PLAYERS_MAX;
-            let relayed = Relayed { player, first: 0, inputs: ArrayVec::new() };
+            let relayed = Relayed { player, first: 0, inputs: ArrayVec::new(), head: None };
             assert_eq!(decode::<Relayed>(&encode(&relayed)).is_ok(), is_seat);
             let chat = Chat { from: player, text };
             assert_eq!(decode::<Chat>(&encode(&chat)).is_ok(), is_seat);

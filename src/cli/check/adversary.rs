@@ -1,0 +1,142 @@
+//! `arena check --virtual --adversary`.
+
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use super::{first_seed, jobs};
+use crate::cli::args::CheckArguments;
+use crate::cli::console;
+use crate::cli::headless::progress_bar;
+use mini_rts_arena::game::data;
+use mini_rts_arena::lab::{AdversaryOptions, AdversaryReport, Shard, adversary};
+use mini_rts_arena::net::Architecture;
+
+/// Most violations that are printed.
+const SHOWN_MAX: usize = 10;
+
+/// Plays the matches in virtual time and says whether everything held.
+pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    if let Some(mutation) = arguments.mutation {
+        mutation.plant();
+    }
+    let options = options(arguments)?;
+    let bar = progress_bar(Some(options.shard.share(options.matches)));
+    bar.set_message(format!("matches of {} ticks", options.ticks));
+    let report = adversary(&options, |over| bar.set_position(u64::from(over)));
+    bar.finish_and_clear();
+    let seconds = began.elapsed().as_secs_f64();
+    console::print(
+        arguments.json,
+        || as_json(arguments, &options, &report, seconds),
+        || as_text(arguments, &options, &report, seconds),
+    );
+    Ok(console::found(!report.is_clean()))
+}
+
+fn options(arguments: &CheckArguments) -> anyhow::Result<AdversaryOptions> {
+    let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual.as_ref()));
+    Ok(AdversaryOptions {
+        architecture: arguments.architecture,
+        matches: arguments.matches,
+        seed: first_seed(arguments)?,
+        ticks: arguments.ticks,
+        tick_rate: arguments.tick_rate,
+        peers: arguments.peers.map(usize::from),
+        // A match that ends by its rules ends what is tried in it.
+        rules: data::rules(arguments.rules.as_deref().unwrap_or("endless".as_ref()))?,
+        maps: [map("standard")?, map("quad")?],
+        is_fair: arguments.fair,
+        shard: arguments.shard.unwrap_or(Shard::WHOLE),
+        jobs: jobs(arguments),
+    })
+}
+
+/// The command that plays one match again.
+fn again(arguments: &CheckArguments, seed: u64) -> String {
+    let mut command = format!("arena check --virtual --adversary --seed {seed} --ticks {}", arguments.ticks);
+    if arguments.architecture != Architecture::P2p {
+        command += &format!(" --architecture {}", arguments.architecture);
+    }
+    if let Some(peers) = arguments.peers {
+        command += &format!(" --peers {peers}");
+    }
+    if let Some(mutation) = arguments.mutation {
+        command += &format!(" --mutation {}", mutation.as_str());
+    }
+    if arguments.fair {
+        command += " --fair";
+    }
+    if arguments.tick_rate.hz() != 60 {
+        command += &format!(" --tick-rate {}", arguments.tick_rate.hz());
+    }
+    for (flag, value) in [("map", &arguments.map), ("rules", &arguments.rules)] {
+        command.extend(value.iter().map(|value| format!(" --{flag} {}", value.display())));
+    }
+    command
+}
+
+const fn verdict(report: &AdversaryReport) -> &'static str {
+    if report.is_clean() { "equal" } else { "violation" }
+}
+
+fn as_json(
+    arguments: &CheckArguments,
+    options: &AdversaryOptions,
+    report: &AdversaryReport,
+    seconds: f64,
+) -> Value {
+    let violations = report.violations.iter().map(|(seed, violation)| {
+        json!({
+            "seed": seed,
+            "oracle": violation.oracle,
+            "peer": violation.peer,
+            "tick": violation.tick,
+            "at_us": violation.at_us,
+            "what": violation.what,
+            "again": again(arguments, *seed),
+            "adversary": options.plan(*seed).to_string(),
+        })
+    });
+    json!({
+        "verdict": verdict(report),
+        "matches": report.matches,
+        "goals": report.goals,
+        "violated_matches": report.violated,
+        "violations": violations.collect::<Vec<Value>>(),
+        "ticks_compared": report.ticks,
+        "outcomes": report.outcomes,
+        "first_desync": null,
+        "match_seconds": report.match_time.as_secs_f64(),
+        "log": format!("{:016x}", report.log),
+        "seconds": seconds,
+    })
+}
+
+fn as_text(
+    arguments: &CheckArguments,
+    options: &AdversaryOptions,
+    report: &AdversaryReport,
+    seconds: f64,
+) -> String {
+    let mut text = format!(
+        "{}: {} matches in {seconds:.1} s ({:.0} x real time); events {:016x}\n",
+        verdict(report),
+        report.matches,
+        report.match_time.as_secs_f64() / seconds,
+        report.log,
+    );
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(["wanted", "matches", "something did not hold", "without the adversary"]);
+    for (goal, of) in &report.goals {
+        let counts = [of.matches, of.violated, of.departed].map(|count| count.to_string());
+        table.add_row([goal.as_str().to_owned()].into_iter().chain(counts));
+    }
+    text += &table.to_string();
+    for (seed, violation) in report.violations.iter().take(SHOWN_MAX) {
+        text += &format!("\n{violation}\n  {}\n  {}", again(arguments, *seed), options.plan(*seed));
+    }
+    text
+}
