@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(drawn(&[300, 600]), 300, "the median");
         assert_eq!(drawn(&[-500_000, -400_000]), -100_000, "10 % of a second: not both others can be wrong");
         assert_eq!(drawn(&[-200_000]), -20_000, "2 % of a second");
-        assert_eq!((drawn(&[240_000]), drawn(&[260_000])), (20_000, 0), "a lone one that cannot be true");
+        assert_eq!((drawn(&[240_000]), drawn(&[260_000])), (20_000, 0), "alone, and it cannot be true");
     }
 
     #[test]
