@@ -183,7 +183,7 @@ impl Saboteur {
             }
             (Sabotage::GrowingDelay, _) if is_late => {
                 self.sent += 1;
-                vec![(Duration::from_micros(700 * u64::from(self.sent)), bytes.to_vec())]
+                vec![(Duration::from_micros(4_000 * u64::from(self.sent)), bytes.to_vec())]
             }
             (Sabotage::FalseClock, Some(PacketId::Pong)) if is_late => whole(self.false_pong(bytes)),
             (Sabotage::Copies, _) if is_late => vec![(Duration::ZERO, bytes.to_vec()); COPIES],

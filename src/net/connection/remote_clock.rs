@@ -41,6 +41,17 @@ impl RemoteClock {
         Some((there.into(), back.into()))
     }
 
+    /// By how much the way there and the way back were longer than the shortest recent ones in the last two exchanges, at
+    /// least, in microseconds: a queue that does not empty shows in both.
+    pub(in crate::net) fn longer_us(&self) -> [i64; 2] {
+        let [Some(last), Some(before)] = [1, 2].map(|ago| self.seen.checked_sub(ago)) else { return [0; 2] };
+        let longer = |way: fn(&(i64, i64)) -> i64| {
+            let shortest = self.exchanges.iter().take(self.seen).map(way).min().unwrap_or(0);
+            way(&self.exchanges[last]).min(way(&self.exchanges[before])).saturating_sub(shortest)
+        };
+        [longer(|exchange| exchange.0), longer(|exchange| exchange.1)]
+    }
+
     /// How far the other clock is ahead of ours, in microseconds; `None` before the first exchange.
     pub(in crate::net) fn ahead_us(&self) -> Option<i64> {
         let (there, back) = self.shortest()?;
