@@ -106,7 +106,7 @@ impl ClientSession {
         let path = (&[at][..], Trust::Proven);
         let connection = Connection::new(now, path, protection, &mut rng);
         let (config, me) = (confirm.config, confirm.player);
-        let mut own = OwnInputs::new(now, config.tick_rate, settings.input_delay, 0, 1);
+        let mut own = OwnInputs::new(now, config.tick_rate, settings.input_delay, 1);
         own.delay = own.delay.for_server();
         let is_relay = config.architecture == Architecture::Relay;
         let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, own.clock.tick_us()));

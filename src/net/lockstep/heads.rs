@@ -311,7 +311,11 @@ impl Heads {
     }
 
     /// The good heads of a seat that cover the inputs before `tick`.
-    pub(in crate::net) fn kept(&self, seat: PlayerId, tick: Tick) -> impl Iterator<Item = ShownHead> {
+    pub(in crate::net) fn kept(
+        &self,
+        seat: PlayerId,
+        tick: Tick,
+    ) -> impl DoubleEndedIterator<Item = ShownHead> {
         let heads = self.seats.get(seat.index()).into_iter();
         heads.flat_map(move |heads| {
             let kept = heads.kept.iter().filter(move |(of, _)| *of >= tick);

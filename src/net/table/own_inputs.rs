@@ -23,17 +23,11 @@ pub(in crate::net) struct OwnInputs {
 }
 
 impl OwnInputs {
-    /// Before tick 0, with `guess_us` as the first delay over `links`.
-    pub(in crate::net) fn new(
-        now: Time,
-        rate: TickRate,
-        asked: InputDelay,
-        guess_us: i64,
-        links: usize,
-    ) -> Self {
+    /// Before tick 0, over `links`. An automatic delay is restarted once they are measured.
+    pub(in crate::net) fn new(now: Time, rate: TickRate, asked: InputDelay, links: usize) -> Self {
         let clock = TickClock::new(rate, now, now);
         let (start_us, fixed) = match asked {
-            InputDelay::Auto => (guess_us, false),
+            InputDelay::Auto => (0, false),
             InputDelay::Ticks(ticks) => (rate.micros_to(Tick(ticks)).cast_signed(), true),
         };
         let delay = DelayControl::new(now, links, start_us, clock.tick_us(), fixed);

@@ -129,7 +129,7 @@ impl LockstepSession {
     /// beside its commitment.
     pub(super) fn head_for(&self, link: usize, seat: PlayerId) -> Option<Head> {
         let (play, peer) = (self.play.as_ref().filter(|play| play.fair.is_none())?, self.links.get(link)?);
-        let shown = play.heads.as_ref()?.kept(seat, peer.claims.ran.plus(1)).last()?;
+        let shown = play.heads.as_ref()?.kept(seat, peer.claims.ran.plus(1)).next_back()?;
         Some(Head { tick: shown.tick, signature: shown.signature })
     }
 

@@ -64,14 +64,8 @@ pub(super) struct Play {
 }
 
 impl Play {
-    pub(super) fn new(
-        now: Time,
-        config: &MatchConfig,
-        settings: &Settings,
-        guess_us: i64,
-        links: usize,
-    ) -> Self {
-        let own = OwnInputs::new(now, config.tick_rate, settings.input_delay, guess_us, links);
+    pub(super) fn new(now: Time, config: &MatchConfig, settings: &Settings, links: usize) -> Self {
+        let own = OwnInputs::new(now, config.tick_rate, settings.input_delay, links);
         let tick = Duration::from_micros(own.clock.tick_us().unsigned_abs());
         Self {
             own,

@@ -92,7 +92,7 @@ impl LockstepSession {
         let (Phase::Preparing, Some(seated)) = (&self.phase, &mut self.seated) else { return };
         seated.hash = Some(hash.whole);
         let links = self.links.len();
-        self.play = Some(Play::new(self.now, &self.config, &self.settings, self.way_guess_us(), links));
+        self.play = Some(Play::new(self.now, &self.config, &self.settings, links));
         self.prepare_fair();
         self.prepare_heads();
         self.phase = Phase::Seating { since: self.now };
