@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use super::{first_seed, jobs};
+use super::{campaign, first_seed, jobs};
 use crate::cli::args::CheckArguments;
 use crate::cli::console;
 use crate::cli::headless::progress_bar;
 use mini_rts_arena::game::data;
 use mini_rts_arena::lab::{AdversaryOptions, AdversaryReport, Shard, adversary};
-use mini_rts_arena::net::Architecture;
 
 /// Most violations that are printed.
 const SHOWN_MAX: usize = 10;
@@ -53,30 +52,6 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<AdversaryOptions> {
     })
 }
 
-/// The command that plays one match again.
-fn again(arguments: &CheckArguments, seed: u64) -> String {
-    let mut command = format!("arena check --virtual --adversary --seed {seed} --ticks {}", arguments.ticks);
-    if arguments.architecture != Architecture::P2p {
-        command += &format!(" --architecture {}", arguments.architecture);
-    }
-    if let Some(peers) = arguments.peers {
-        command += &format!(" --peers {peers}");
-    }
-    if let Some(mutation) = arguments.mutation {
-        command += &format!(" --mutation {}", mutation.as_str());
-    }
-    if arguments.fair {
-        command += " --fair";
-    }
-    if arguments.tick_rate.hz() != 60 {
-        command += &format!(" --tick-rate {}", arguments.tick_rate.hz());
-    }
-    for (flag, value) in [("map", &arguments.map), ("rules", &arguments.rules)] {
-        command.extend(value.iter().map(|value| format!(" --{flag} {}", value.display())));
-    }
-    command
-}
-
 const fn verdict(report: &AdversaryReport) -> &'static str {
     if report.is_clean() { "equal" } else { "violation" }
 }
@@ -95,7 +70,7 @@ fn as_json(
             "tick": violation.tick,
             "at_us": violation.at_us,
             "what": violation.what,
-            "again": again(arguments, *seed),
+            "again": campaign::again(arguments, *seed, arguments.peers.unwrap_or_default().into()),
             "adversary": options.plan(*seed).to_string(),
         })
     });
@@ -136,7 +111,11 @@ fn as_text(
     }
     text += &table.to_string();
     for (seed, violation) in report.violations.iter().take(SHOWN_MAX) {
-        text += &format!("\n{violation}\n  {}\n  {}", again(arguments, *seed), options.plan(*seed));
+        text += &format!(
+            "\n{violation}\n  {}\n  {}",
+            campaign::again(arguments, *seed, arguments.peers.unwrap_or_default().into()),
+            options.plan(*seed)
+        );
     }
     text
 }

@@ -196,18 +196,25 @@ fn first_desync(report: &CampaignReport) -> anyhow::Result<Option<FirstDesync>> 
     Ok(Some(FirstDesync { seed: *seed, report, file }))
 }
 
-/// The command that plays one match again.
-fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
+/// The command that plays one match again, of this many peers.
+pub(super) fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     let mut command = format!("arena check --virtual --seed {seed} --ticks {}", arguments.ticks);
-    let is_drawn = arguments.faults || arguments.byzantine;
-    if is_drawn {
-        command += if arguments.faults { " --faults" } else { " --byzantine" };
+    let drawn = [
+        (arguments.faults, " --faults"),
+        (arguments.byzantine, " --byzantine"),
+        (arguments.adversary, " --adversary"),
+    ];
+    let drawn = drawn.into_iter().find_map(|(is_set, flag)| is_set.then_some(flag));
+    if let Some(flag) = drawn {
+        command += flag;
+        command
+            .extend(arguments.mutation.iter().map(|mutation| format!(" --mutation {}", mutation.as_str())));
     } else {
         use clap::ValueEnum as _;
         let bot = arguments.bot.to_possible_value();
         command += &format!(" --bot {}", bot.as_ref().map_or("normal", |bot| bot.get_name()));
     }
-    if arguments.peers.is_some() || !is_drawn {
+    if arguments.peers.is_some() || drawn.is_none() {
         command += &format!(" --peers {peers}");
     }
     let architecture = arguments.architecture;
