@@ -36,12 +36,12 @@ use crate::sim::{Map, Rules, TickRate};
 /// Most violations that a report keeps.
 const VIOLATIONS_MAX: usize = 200;
 
-/// What is played.
+/// Options of a campaign against adversaries.
 #[derive(Clone, Debug)]
 pub struct AdversaryOptions {
-    /// Who runs the world.
+    /// The architecture of each match.
     pub architecture: Architecture,
-    /// How many matches; their seeds count up from `seed`.
+    /// Number of matches; their seeds count up from `seed`.
     pub matches: u32,
     /// Seed of the first match.
     pub seed: u64,
@@ -63,10 +63,10 @@ pub struct AdversaryOptions {
     pub jobs: usize,
 }
 
-/// What came of the matches in which an adversary wanted one thing.
+/// Results of the matches in which the adversary had the same goal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GoalFigures {
-    /// How many.
+    /// Matches played.
     pub matches: u32,
     /// Those in which something did not hold.
     pub violated: u32,
@@ -74,18 +74,18 @@ pub struct GoalFigures {
     pub departed: u32,
 }
 
-/// What was found.
+/// Results of a campaign against adversaries.
 #[derive(Clone, Debug, Default)]
 pub struct AdversaryReport {
     /// Matches played.
     pub matches: u32,
     /// By what the adversary wanted.
     pub goals: BTreeMap<Goal, GoalFigures>,
-    /// How the matches ended for the first honest player.
+    /// Matches by their outcome for the first honest player.
     pub outcomes: BTreeMap<&'static str, u32>,
     /// Matches in which something did not hold.
     pub violated: u32,
-    /// What did not hold, with the seed: at most 200.
+    /// Violations with their seeds, at most 200.
     pub violations: Vec<(u64, Violation)>,
     /// Ticks that the honest ran.
     pub ticks: u64,

@@ -49,7 +49,7 @@ impl FalseHost {
         }
     }
 
-    /// How many codes it has tried.
+    /// Number of codes it has tried.
     #[must_use]
     pub const fn tried(&self) -> usize {
         self.tried

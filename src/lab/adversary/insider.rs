@@ -138,7 +138,7 @@ impl Insider {
         }
     }
 
-    /// How many more reliable messages its connections take without being closed.
+    /// Number of further reliable messages that its connections take without being closed.
     #[must_use]
     pub fn room(&self) -> usize {
         let queued = self.game.session().links().map(|link| link.unacknowledged).max().unwrap_or(0);
@@ -246,7 +246,7 @@ impl Insider {
         Some(encode_client_inputs(&header, inputs).to_vec())
     }
 
-    /// How many of `count` inputs from `first` on go out.
+    /// Number of the `count` inputs from `first` on that are sent.
     fn let_out(&mut self, line: usize, first: u16, count: u8, is_withheld: bool) -> u8 {
         if is_withheld {
             return 0;

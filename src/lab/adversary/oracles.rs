@@ -14,21 +14,23 @@ pub(super) const LOST_MAX: Duration = Duration::from_secs(24);
 const WINDOW: Duration = Duration::from_secs(120);
 /// Most by which ticks may run ahead of a true clock over any [`FAST_OVER`], in thousandths.
 const FAST_PER_MILLE: u64 = 30;
-/// Beyond [`FAST_PER_MILLE`]: a player who was held up alone may be behind the others by 32 ticks, and catches up.
-const CAUGHT_UP_MAX: Duration = Duration::from_millis(600);
+/// Most time of ticks that an honest player catches up, beyond [`FAST_PER_MILLE`].
+pub(super) const CAUGHT_UP_USUAL: Duration = Duration::from_millis(50);
+/// The same where it may have been held up alone: then it is behind the others by up to 32 ticks.
+pub(super) const CAUGHT_UP_MAX: Duration = Duration::from_millis(600);
 /// See [`FAST_PER_MILLE`].
 const FAST_OVER: Duration = Duration::from_secs(10);
-/// Most input delay beyond the longest way between any two: 150 ms that the session lets an honest link need beyond its
-/// longest recent way, which it may while somebody else holds both its ends up; 100 ms for one link beyond all others; and
-/// 50 ms by which the longest recent way exceeds the way.
-pub(super) const DELAY_BEYOND_WAY_MAX: Duration = Duration::from_millis(300);
+/// Most input delay beyond the longest way between any two.
+pub(super) const DELAY_BEYOND_WAY_MAX: Duration = Duration::from_millis(200);
+/// The same where the adversary does not ask for delay but holds honest players up: their links then need up to 150 ms beyond
+/// their longest recent way, which exceeds the way by up to 50 ms, and one link counts 100 ms beyond the others.
+pub(super) const DELAY_BESIDE_STALLS_MAX: Duration = Duration::from_millis(300);
 /// Most input delay beside an adversary that nothing tells from a peer that is far away.
 pub(super) const DELAY_MAX: Duration = Duration::from_millis(500);
 /// Time to a seat beyond three round trips.
 pub(super) const SEAT_BEYOND_RTT: Duration = Duration::from_millis(300);
-/// Longest that a room may be held against a guest that asks: 30 s, the second until it asks again, and the moments between
-/// two stays of somebody who leaves and comes back.
-pub(super) const HELD_MAX: Duration = Duration::from_secs(33);
+/// Longest that a room may be held against a guest that asks, with the second in which it asks again.
+pub(super) const HELD_MAX: Duration = Duration::from_secs(32);
 /// Most messages that may wait between two honest nodes, of the 64 at which their connection is given up.
 pub(super) const QUEUED_MAX: usize = 32;
 
@@ -106,9 +108,9 @@ impl Progress {
         self.samples.is_empty()
     }
 
-    /// Notes how many microseconds of ticks have run in a match that has begun and is not over. Returns what is wrong with
-    /// that.
-    pub(super) fn note(&mut self, now: Time, run_us: u64) -> Option<String> {
+    /// Notes how many microseconds of ticks have run in a match that has begun and is not over, in which a player may catch up
+    /// so much. Returns what is wrong with that.
+    pub(super) fn note(&mut self, now: Time, run_us: u64, catches_up: Duration) -> Option<String> {
         self.samples.push_back((now, run_us));
         while self.samples.front().is_some_and(|(at, _)| now.since(*at) > WINDOW) {
             self.samples.pop_front();
@@ -123,7 +125,7 @@ impl Progress {
         let recent = self.samples.iter().find(|(at, _)| now.since(*at) <= FAST_OVER)?;
         let (wall, ran) = (now.since(recent.0).as_micros() as u64, run_us - recent.1);
         let is_fast = now.since(recent.0) >= FAST_OVER * 9 / 10
-            && ran * 1_000 > wall * (1_000 + FAST_PER_MILLE) + CAUGHT_UP_MAX.as_micros() as u64 * 1_000;
+            && ran * 1_000 > wall * (1_000 + FAST_PER_MILLE) + catches_up.as_micros() as u64 * 1_000;
         is_fast.then(|| format!("{:.1} s of ticks in {:.1} s", ran as f64 / 1e6, wall as f64 / 1e6))
     }
 }

@@ -11,7 +11,7 @@ use crate::net::{Architecture, Time};
 use crate::sim::PLAYERS_MAX;
 
 named! {
-    /// What an adversary wants.
+    /// The goal of an adversary.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Goal {
         /// An honest seat is given up by the others.
@@ -38,7 +38,7 @@ named! {
 }
 
 named! {
-    /// How somebody holds a room.
+    /// A way to hold a room.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Holding {
         /// Is never ready.
@@ -50,7 +50,7 @@ named! {
     }
 }
 
-/// Who sits where, how far away, and what for.
+/// Seats, distances and goal of one match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdversaryPlan {
     /// What the adversary wants.
@@ -76,7 +76,7 @@ pub struct AdversaryPlan {
 }
 
 impl AdversaryPlan {
-    /// What the seed brings.
+    /// Draws a plan from the seed.
     #[must_use]
     pub fn from_seed(seed: u64, seats: Option<usize>, architecture: Architecture) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -136,7 +136,7 @@ impl AdversaryPlan {
 }
 
 impl AdversaryPlan {
-    /// How many players there are, with the adversary.
+    /// Number of players, the adversary included.
     pub(super) const fn players(&self) -> usize {
         self.starts.len()
     }

@@ -83,7 +83,7 @@ pub(super) struct Stage<'a> {
     /// When each seat first asked for a seat, and when it had one.
     asked_at: Vec<Option<Time>>,
     seated_at: Vec<Option<Time>>,
-    /// How many processes have begun in each seat: none has the secrets of another.
+    /// Number of processes that have begun in each seat: none has the secrets of another.
     processes: Vec<usize>,
     /// Datagrams from honest nodes to the adversary.
     to_insider: u64,

@@ -26,7 +26,7 @@ pub(super) enum Errand {
 pub(super) struct Swarm {
     errand: Errand,
     host: SocketAddr,
-    /// How many at the same time.
+    /// Number of strangers at the same time.
     count: usize,
     joins: Vec<(Time, Join)>,
     /// Who leaves a seat.

@@ -2,7 +2,10 @@
 
 use core::time::Duration;
 
-use super::super::oracles::{DELAY_BEYOND_WAY_MAX, DELAY_MAX, HELD_MAX, QUEUED_MAX, SEAT_BEYOND_RTT};
+use super::super::oracles::{
+    CAUGHT_UP_MAX, CAUGHT_UP_USUAL, DELAY_BESIDE_STALLS_MAX, DELAY_BEYOND_WAY_MAX, DELAY_MAX, HELD_MAX,
+    QUEUED_MAX, SEAT_BEYOND_RTT,
+};
 use super::super::plan::Goal;
 use super::{ASK_AGAIN, NOTE_EVERY, Played, Player, Stage};
 use crate::game::{MatchOutcome, Session};
@@ -51,7 +54,7 @@ impl Stage<'_> {
                 Goal::Hold | Goal::Crowd => HELD_MAX,
                 _ => rtt * 3 + SEAT_BEYOND_RTT,
             };
-            if seat != self.host() && now.since(asked) > most {
+            if seat != self.host() && now.since(asked) > most && self.takes_guests() {
                 let what = format!(
                     "no seat after {:.3} s, at a round trip of {:.3} s",
                     now.since(asked).as_secs_f64(),
@@ -65,7 +68,7 @@ impl Stage<'_> {
         let way = self.plan.access.iter().copied().max().unwrap_or_default() * 2;
         let mut found = Vec::new();
         let delay = Duration::from_micros(game.session().delay_us().unwrap_or(0).unsigned_abs());
-        if delay > if self.seems_far() { DELAY_MAX } else { way + DELAY_BEYOND_WAY_MAX } {
+        if delay > self.delay_max(way) {
             let (delay, way) = (delay.as_millis(), way.as_millis());
             let what = format!("an input delay of {delay} ms, where no way is longer than {way} ms");
             found.push((Oracle::Delay, what));
@@ -79,10 +82,33 @@ impl Stage<'_> {
         }
         if let Some(world) = game.world().filter(|_| notes && game.begin().is_some_and(|at| at <= now)) {
             let run_us = self.options.tick_rate.micros_to(world.state().tick());
-            found.extend(self.progress[seat].note(now, run_us).map(|what| (Oracle::Progress, what)));
+            let catches_up = if self.plan.goal == Goal::Clock { CAUGHT_UP_USUAL } else { CAUGHT_UP_MAX };
+            found.extend(
+                self.progress[seat].note(now, run_us, catches_up).map(|what| (Oracle::Progress, what)),
+            );
         }
         for (oracle, what) in found {
             self.violated(oracle, seat, what);
+        }
+    }
+
+    /// Whether the host still has a room: once a match is agreed on with those who were there first, nobody else gets a seat.
+    fn takes_guests(&self) -> bool {
+        match self.players.get(self.host()) {
+            Some(Player::Honest(machine)) => {
+                machine.is_open() && machine.node().is_none_or(|game| game.begin().is_none())
+            }
+            _ => true,
+        }
+    }
+
+    /// Longest input delay of an honest player, where no way between two is longer than `way`.
+    fn delay_max(&self, way: Duration) -> Duration {
+        let is_compared = self.plan.seats > 2 && self.server.is_none() && !self.options.is_fair;
+        match self.plan.goal {
+            _ if self.seems_far() && !is_compared => DELAY_MAX,
+            Goal::Delay => way + DELAY_BEYOND_WAY_MAX,
+            _ => way + DELAY_BESIDE_STALLS_MAX,
         }
     }
 
