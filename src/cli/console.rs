@@ -25,7 +25,7 @@ static OUT: OnceLock<io::Error> = OnceLock::new();
 static LOG: OnceLock<io::Error> = OnceLock::new();
 /// Whether another file could not be written.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
-/// How often progress is reported where no bar can be drawn.
+/// Interval of progress reports where no bar can be drawn.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 /// Exit code after a second Ctrl-C, as a shell has it of a process that the first one ends.
 const INTERRUPTED: i32 = 130;

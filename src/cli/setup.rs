@@ -27,7 +27,7 @@ use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickR
 use mini_rts_arena::transport::discovery::ask_version;
 use mini_rts_arena::transport::{PortChoice, Udp, clock};
 
-/// How long a host that refused this version is asked for its own.
+/// Time for which a host that refused this version is asked for its own.
 const VERSION_WITHIN: Duration = Duration::from_millis(500);
 /// From the last guest's arrival to tick 0, without a window.
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// How long a pipe or a device may give nothing: who writes into a pipe may have to compute first, and a pipe into which
-/// nobody writes gives nothing for ever.
+/// Longest time without a byte from a pipe or a device: its writer may have to compute first, and a pipe without a writer
+/// gives nothing for ever.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Bytes of one read of a pipe or a device.
 const CHUNK_BYTES: usize = 1 << 16;

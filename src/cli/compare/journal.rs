@@ -1,4 +1,4 @@
-//! What a study writes as it goes: the row of each match that has ended, and its orders.
+//! Files that a study writes while it runs: the row of each match that has ended, and its orders.
 
 use anyhow::Context as _;
 use std::collections::BTreeMap;

@@ -115,6 +115,7 @@ impl Stage<'_> {
     /// Says what came of it.
     pub(super) fn judge(mut self) -> Played {
         let insider = self.me().map(PlayerId::index).or(self.plan.insider);
+        let takes_guests = self.takes_guests();
         let players = core::mem::take(&mut self.players);
         let honest = players.into_iter().map(|player| match player {
             Player::Honest(machine) => Some(end(machine)),
@@ -127,7 +128,8 @@ impl Stage<'_> {
                 .compare(|seat| ends.get(seat).is_some_and(|end| matches!(end, Some(PeerEnd::Played(_)))));
         }
         for (seat, end) in ends.iter().enumerate().filter(|_| !is_early) {
-            let Some(end) = end.as_ref().filter(|_| self.plan.is_judged(seat)) else { continue };
+            let is_judged = self.plan.is_judged(seat) && (takes_guests || self.seated_at[seat].is_some());
+            let Some(end) = end.as_ref().filter(|_| is_judged) else { continue };
             if let Some(what) = fault_of(end, insider, self.plan.seats) {
                 self.violated(Oracle::Outcome, seat, what);
             }
