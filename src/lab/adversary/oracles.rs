@@ -20,11 +20,9 @@ pub(super) const CAUGHT_UP_USUAL: Duration = Duration::from_millis(50);
 pub(super) const CAUGHT_UP_MAX: Duration = Duration::from_millis(600);
 /// See [`FAST_PER_MILLE`].
 const FAST_OVER: Duration = Duration::from_secs(10);
-/// Most input delay beyond the longest way between any two.
-pub(super) const DELAY_BEYOND_WAY_MAX: Duration = Duration::from_millis(200);
-/// The same where the adversary does not ask for delay but holds honest players up: their links then need up to 150 ms beyond
-/// their longest recent way, which exceeds the way by up to 50 ms, and one link counts 100 ms beyond the others.
-pub(super) const DELAY_BESIDE_STALLS_MAX: Duration = Duration::from_millis(300);
+/// Most input delay beyond the longest way between any two: 150 ms for what an honest link may need beyond its way, 100 ms for
+/// one link beyond the others, and a reserve.
+pub(super) const DELAY_BEYOND_WAY_MAX: Duration = Duration::from_millis(255);
 /// Most input delay beside an adversary that nothing tells from a peer that is far away.
 pub(super) const DELAY_MAX: Duration = Duration::from_millis(500);
 /// Time to a seat beyond three round trips.

@@ -3,8 +3,7 @@
 use core::time::Duration;
 
 use super::super::oracles::{
-    CAUGHT_UP_MAX, CAUGHT_UP_USUAL, DELAY_BESIDE_STALLS_MAX, DELAY_BEYOND_WAY_MAX, DELAY_MAX, HELD_MAX,
-    QUEUED_MAX, SEAT_BEYOND_RTT,
+    CAUGHT_UP_MAX, CAUGHT_UP_USUAL, DELAY_BEYOND_WAY_MAX, DELAY_MAX, HELD_MAX, QUEUED_MAX, SEAT_BEYOND_RTT,
 };
 use super::super::plan::Goal;
 use super::{ASK_AGAIN, NOTE_EVERY, Played, Player, Stage};
@@ -105,11 +104,7 @@ impl Stage<'_> {
     /// Longest input delay of an honest player, where no way between two is longer than `way`.
     fn delay_max(&self, way: Duration) -> Duration {
         let is_compared = self.plan.seats > 2 && self.server.is_none() && !self.options.is_fair;
-        match self.plan.goal {
-            _ if self.seems_far() && !is_compared => DELAY_MAX,
-            Goal::Delay => way + DELAY_BEYOND_WAY_MAX,
-            _ => way + DELAY_BESIDE_STALLS_MAX,
-        }
+        if self.seems_far() && !is_compared { DELAY_MAX } else { way + DELAY_BEYOND_WAY_MAX }
     }
 
     /// Says what came of it.
