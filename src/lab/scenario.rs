@@ -98,7 +98,7 @@ pub enum Change {
     Duplicate(u32),
     /// [`LinkFaults::reorder`].
     Reorder(u32),
-    /// [`LinkFaults::rate`] and [`LinkFaults::queue`].
+    /// The rate and the queue of [`LinkFaults::limit`].
     Rate(u64, Duration),
     /// [`LinkFaults::mtu`].
     Mtu(usize),
