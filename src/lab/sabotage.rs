@@ -148,7 +148,8 @@ impl Saboteur {
             return whole(bytes.to_vec());
         }
         // Ticks begin about a second after the start.
-        let is_late = now >= Time(1_000_000 + u64::from(self.from.0) * 16_667);
+        let begins = Time(1_000_000 + u64::from(self.from.0) * 16_667);
+        let is_late = now >= begins;
         let id = PacketId::of(bytes[0]);
         if let (Some(PacketId::Acknowledge), [_, _, _, low, high, _, ..]) = (id, body(bytes)) {
             self.next_fragment = self.next_fragment.max(u16::from_le_bytes([*low, *high]) + 1);
@@ -181,10 +182,8 @@ impl Saboteur {
             (Sabotage::WrongConnection, Some(_)) if is_late => {
                 whole([&bytes[..1], &[0; 4], &bytes[5..]].concat())
             }
-            (Sabotage::GrowingDelay, _) if is_late => {
-                self.sent += 1;
-                vec![(Duration::from_micros(700 * u64::from(self.sent)), bytes.to_vec())]
-            }
+            // By the time, not by the datagram: who sends fewer is no sooner.
+            (Sabotage::GrowingDelay, _) if is_late => vec![(now.since(begins) / 20, bytes.to_vec())],
             (Sabotage::FalseClock, Some(PacketId::Pong)) if is_late => whole(self.false_pong(bytes)),
             (Sabotage::Copies, _) if is_late => vec![(Duration::ZERO, bytes.to_vec()); COPIES],
             _ => whole(bytes.to_vec()),

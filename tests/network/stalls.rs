@@ -10,8 +10,9 @@ use mini_rts_arena::lab::{
     Act, CampaignOptions, Change, Fault, LinkFaults, Scenario, VirtualMatch, VirtualSetup,
 };
 use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Pong, Resume, decode, encode};
-use mini_rts_arena::net::{End, InputDelay, RESUME_COUNTDOWN, Time};
+use mini_rts_arena::net::{End, InputDelay, LockstepSession, RESUME_COUNTDOWN, Time};
 use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::transport::Impairment;
 
 const LINK: &str = "delay=20ms,jitter=2ms";
 /// By then every match here runs.
@@ -69,6 +70,37 @@ fn a_peer_that_drips_its_inputs_is_given_up_within_twenty_seconds() {
         let (ticks, took) = (after.len() as f64, after[after.len() - 1].since(gone_at).as_secs_f64());
         assert!(ticks / took > 59.0, "{every_ms} ms: {ticks} ticks in {took} s after it was gone");
     }
+}
+
+/// It sends as few datagrams as it may, and they are too many.
+#[test]
+fn who_cannot_carry_the_match_is_named_and_given_up_alone() {
+    let ticks = 3_000;
+    let mut peers = mesh(3, ticks, InputDelay::Auto, LINK);
+    let slow = format!("{LINK},rate=8kbit,queue=200ms,seed=2").parse().expect("a link");
+    let (mut slow, mut named_for, mut gone_at) = (Some(Impairment::new(slow)), [Duration::ZERO; 3], None);
+    let mut before = Time(0);
+    run(&mut peers, PATIENCE, |now, peers| {
+        if let Some(slow) = slow.take_if(|_| now >= PLAYING) {
+            peers[2].out = slow;
+        }
+        let passed = now.since(std::mem::replace(&mut before, now));
+        for peer in &peers[..2] {
+            let waits_for = peer.session.seated().and_then(LockstepSession::waits_for);
+            if let Some(it) = waits_for.filter(|it| now.since(it.since) >= Duration::from_millis(250)) {
+                named_for[it.player.index()] += passed;
+            }
+        }
+        if peers[..2].iter().all(|peer| !peer.departed.is_empty()) {
+            gone_at.get_or_insert(now);
+        }
+    });
+    honest_play_on(&peers, 2, ticks as usize, "too slow");
+    let gone_after = gone_at.expect("it departs").since(PLAYING);
+    assert!(gone_after < Duration::from_secs(40), "{gone_after:?}");
+    // Who waits for it itself is named now and then, until it has had what the others have.
+    let [first, second, third] = named_for;
+    assert!(third > Duration::from_secs(4) && third > first + second, "{named_for:?}");
 }
 
 /// Withholds the inputs from the last peer for `length` at the beginning of each `every`.

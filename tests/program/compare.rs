@@ -342,6 +342,36 @@ fn who_is_given_up_makes_no_difference_of_states() {
 }
 
 #[test]
+fn three_players_play_where_one_can_send_48_kbit_a_second() {
+    let play_with = |upstream_kbit_s, seed| {
+        let cell = Cell {
+            experiment: Experiment::OneBadLink,
+            bad_link: "slow-upstream".into(),
+            upstream_kbit_s,
+            upstream_queue_ms: 200.0,
+            players: 3,
+            units: 21,
+            rtt_ms: 50.0,
+            jitter_ms: 0.0,
+            loss: 0.0,
+            prediction: false,
+            ..base_cell(Architecture::P2p)
+        };
+        let row = play(&cell, seed, 60);
+        check(&row);
+        row
+    };
+    for seed in [1000, 1001, 1002, 1003] {
+        let row = play_with(48, seed);
+        let p95 = row.others_ms.at(Percentile::P95).expect("measured");
+        assert!(p95 < 250.0 && row.tick_rate > 57.0, "seed {seed}: p95 {p95} ms, {} ticks/s", row.tick_rate);
+    }
+    // A link that carries all is left alone.
+    let [wide, none] = [256, 0].map(|kbit_s| play_with(kbit_s, 1000));
+    assert_eq!(wide.packets_s_up, none.packets_s_up);
+}
+
+#[test]
 fn wrong_clocks_change_nothing() {
     for architecture in ARCHITECTURES {
         let of = |drift_ppm| play(&Cell { drift_ppm, ..base_cell(architecture) }, 6, 25);

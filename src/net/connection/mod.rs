@@ -10,6 +10,7 @@ pub(super) mod keys;
 pub(in crate::net) mod limits;
 mod loss;
 mod messages;
+mod pace;
 pub(super) mod pair_keys;
 pub(super) mod path;
 pub(super) mod protection;
@@ -33,6 +34,7 @@ pub use self::channel::{
 };
 use self::loss::Loss;
 use self::messages::Messages;
+use self::pace::Pace;
 use self::path::{Path, Trust};
 use self::protection::{ENVELOPE_BYTES, PacketProtection, TAG_BYTES};
 use self::quota::Quotas;
@@ -77,6 +79,8 @@ pub(super) struct Connection {
     loss: Loss,
     /// Share of our datagrams that the other end recently lost, per mille.
     pub(super) lost_there: u16,
+    /// How far its datagrams are kept down.
+    pub(super) pace: Pace,
     /// The other end's clock beside ours.
     pub(super) clock: RemoteClock,
     /// When the other end was last heard; initially, when the connection was made.
@@ -111,6 +115,7 @@ impl Connection {
             rtt: Rtt::default(),
             loss: Loss::default(),
             lost_there: LOSSY_PER_MILLE + 1,
+            pace: Pace::new(now),
             clock: RemoteClock::default(),
             heard_at: now,
             is_heard: false,
@@ -234,8 +239,10 @@ impl Connection {
     /// Handles the answer to a ping, and returns the round-trip time. `None` if there was no such ping.
     pub(super) fn on_pong(&mut self, now: Time, pong: &Pong) -> Option<Duration> {
         let sample = self.rtt.answer(now, Time(pong.echo_us))?;
-        self.clock.observe(Time(pong.echo_us), Time(pong.time_us), now);
+        let (asked, there) = (Time(pong.echo_us), Time(pong.time_us));
+        self.clock.observe(asked, there, now);
         self.lost_there = pong.lost_per_mille.min(1000);
+        self.pace.observe(now, there.minus(asked), self.lost_there);
         Some(sample)
     }
 

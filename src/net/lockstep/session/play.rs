@@ -297,7 +297,8 @@ impl LockstepSession {
             let Some(peer) = self.links.get(link).filter(|peer| self.is_direct(peer)) else { continue };
             let is_second = peer.second_at.is_some_and(|at| now >= at);
             let is_again = now >= peer.resend_at;
-            if is_new || is_second || is_again {
+            let is_deferred = is_new && !is_second && !is_again && self.defers_inputs(link);
+            if (is_new || is_second || is_again) && !is_deferred {
                 self.send_inputs(link, is_new);
             }
         }
@@ -305,6 +306,15 @@ impl LockstepSession {
             fair.has_left();
         }
         self.tell_heads();
+    }
+
+    /// Whether new inputs wait for those of the next tick, since the link cannot carry a datagram for each.
+    fn defers_inputs(&mut self, link: usize) -> bool {
+        let Some((play, link)) = self.play.as_ref().zip(self.links.get_mut(link)) else { return false };
+        let tick = Duration::from_micros(play.own.clock.tick_us().unsigned_abs());
+        let until = link.connection.pace.defers(self.now, tick);
+        link.second_at = until.or(link.second_at);
+        until.is_some()
     }
 
     /// The next instant at which [`Self::run`] or a tick is due.
@@ -344,10 +354,13 @@ impl LockstepSession {
         let tick = Duration::from_micros(play.own.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
         (link.margin.least, link.commitment_margin.least) = (None, None);
-        link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
-        // While ticks are committed the next datagram follows within a tick; the timer covers the case that
+        let is_repeated = is_new && link.connection.lost_there > LOSSY_PER_MILLE;
+        let pace = &mut link.connection.pace;
+        link.second_at = (is_repeated && pace.may_repeat()).then(|| now.plus(tick / 2));
+        pace.sent(now);
+        // While ticks are committed the next datagram follows within a tick or a few; the timer covers the case that
         // none are.
-        let again = link.connection.rtt.timeout(tick + tick / 2);
+        let again = link.connection.rtt.timeout(link.connection.pace.apart(tick) + tick / 2);
         let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
         link.resend_at = now.plus(again);
         Some(again)
