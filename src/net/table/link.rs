@@ -49,8 +49,8 @@ pub(in crate::net) struct Link {
     pub(in crate::net) left_at: Option<Tick>,
     /// Whether it has been disconnected: nothing is sent to it, and its silence is ignored.
     pub(in crate::net) is_gone: bool,
-    /// How far the local tick clock is ahead of this peer's, in microseconds.
-    pub(in crate::net) ahead_us: Option<i64>,
+    /// How far the local tick clock is ahead of this peer's.
+    pub(in crate::net) ahead: Option<Ahead>,
     pub(in crate::net) margin: Margin,
     /// The same of commitments.
     pub(in crate::net) commitment_margin: Margin,
@@ -175,6 +175,16 @@ impl Claims {
     }
 }
 
+/// How far the local tick clock is ahead of a peer's, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::net) struct Ahead {
+    /// As measured.
+    pub(in crate::net) us: i64,
+    /// Most by which it can be as long as both clocks are true: as far as the path explains, or as far as it was when a
+    /// longer path did. Two clocks that are apart when the path becomes shorter still come together.
+    pub(in crate::net) most_us: i64,
+}
+
 impl Link {
     pub(in crate::net) fn new(now: Time, player: PlayerId, connection: Connection) -> Self {
         Self {
@@ -187,7 +197,7 @@ impl Link {
             said_bye: false,
             left_at: None,
             is_gone: false,
-            ahead_us: None,
+            ahead: None,
             margin: Margin::default(),
             commitment_margin: Margin::default(),
             given: GivenQueue::new(),
@@ -212,9 +222,11 @@ impl Link {
         self.connection.rtt.longest_way_us().min(acked_us)
     }
 
-    /// Most by which the clock of this peer and ours can be apart, in microseconds; a farther one says nothing.
-    pub(in crate::net) fn clocks_apart_max_us(&self) -> i64 {
-        self.longest_way_us().saturating_mul(2).saturating_add(STALL_MOVES_US)
+    /// Handles a measurement of how far our tick clock is ahead of the peer's, in microseconds.
+    pub(in crate::net) fn clock_is_ahead(&mut self, us: i64) {
+        let explained_us = self.longest_way_us().saturating_mul(2).saturating_add(STALL_MOVES_US);
+        let before_us = self.ahead.map_or(0, |before| before.most_us);
+        self.ahead = Some(Ahead { us, most_us: explained_us.max(before_us.min(us.saturating_abs())) });
     }
 
     /// The longest input delay that the peer may demand, in microseconds: what the delay, jitter and losses

@@ -233,8 +233,7 @@ impl LockstepSession {
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         let tick_us = play.own.clock.tick_us();
-        let possible_us = tick_us + 1..=peer.clocks_apart_max_us();
-        let apart = peer.ahead_us.is_some_and(|ahead_us| possible_us.contains(&ahead_us.abs()));
+        let apart = peer.ahead.is_some_and(|ahead| (tick_us + 1..=ahead.most_us).contains(&ahead.us.abs()));
         let most_us = peer.required_max_us(tick_us);
         let heard = peer.margin.hear(wanted, (said.header.margin_tick, said.header.margin))?;
         let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));

@@ -218,10 +218,10 @@ impl LockstepSession {
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };
         let ahead_us = play.own.clock.position_us(self.now) - theirs_us;
-        self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
+        self.links.get_mut(index).ok_or(OutOfPlace)?.clock_is_ahead(ahead_us);
         // A suspect is heard no more: what was measured last would draw this clock along for ever.
         let here = self.links.iter().filter(|link| self.is_direct(link));
-        let here = here.filter_map(|link| Some((link.ahead_us?, link.clocks_apart_max_us())));
+        let here = here.filter_map(|link| link.ahead.map(|ahead| (ahead.us, ahead.most_us)));
         let here: ArrayVec<(i64, i64), { PLAYERS_MAX - 1 }> = here.collect();
         self.play.as_mut().ok_or(OutOfPlace)?.own.clock.observe_all(&here);
         Ok(())
