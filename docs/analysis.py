@@ -72,6 +72,8 @@ for name, architecture, updates, prediction, mixed, delay in views:
     line("figure-1", "Shown, by view", "opponent's order shown", name, quantile(cell, "opponent_ms", P50))
     line("figure-1", "Shown, by view", "own order shown", name, quantile(cell, "own_predicted_ms", P50))
 bad = rows[rows.view == "one-bad-link"]
+# A slow upstream is drawn with the shortest of its queues.
+bad = bad[bad.upstream_queue_ms == bad.groupby("bad_link").upstream_queue_ms.transform("min")]
 for (architecture, updates, players, name), cell in bad.groupby(["architecture", "updates", "players", "bad_link"]):
     series = NAMES[architecture].format(updates)
     if players == 3:

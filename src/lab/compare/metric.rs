@@ -123,7 +123,8 @@ rates! {
         "stall_ms_per_s", "stalls", "stalls", "ms/s", 1.0, ["play stalls", "ms per second", "more", "less"],
         |row| per(row.stall_ms, row.seconds)
     }
-    /// Milliseconds per second in which no tick was confirmed for more than 100 ms at a time.
+    /// Milliseconds per second in which a confirmed tick, or a server's next update, was late by more than 100 ms, without
+    /// these.
     Freezes {
         "freeze_ms_per_s", "freezes", "freezes", "ms/s", 1.0, ["the match freezes", "ms per second", "more", "less"],
         |row| per(row.freeze_ms, row.seconds)
