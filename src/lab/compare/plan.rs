@@ -30,7 +30,7 @@ pub(super) const TRACE: &str = "trace";
 /// Sizes of the armies together that fight, and in which of them more than two players do.
 const ARMIES: [u32; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
 const ARMIES_OF_SEVERAL: u32 = 1_000;
-/// Points that win the matches between bots, of 460 in the standard rules.
+/// Points that win the matches between bots, of 470 in the standard rules.
 const SHORT_SCORE: u32 = 200;
 /// What a slow upstream sends at most, in kbit/s.
 const SLOW_UPSTREAM_KBIT_S: u32 = 48;

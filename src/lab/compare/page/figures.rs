@@ -321,7 +321,7 @@ fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
     let players = by_factor(analysis, &cells, Factor::Players, "players", |cell| cell.players.into());
     panels.extend(players.map(|plot| ("All nodes, by players".to_owned(), plot)));
     let text = format!(
-        "Means over the matches at {condition}, with IP and UDP headers. A server sends a client 245 kbit/s at most: \
+        "Means over the matches at {condition}, with IP and UDP headers. A server sends a client 242 kbit/s at most: \
          with 200 units client-server is at that cap."
     );
     Some(Figure { id: "bandwidth", title: "Bandwidth", text, panels })

@@ -378,9 +378,9 @@ pub(super) fn content(plot: &Plot) -> Markup {
                 }
             }
             g fill="var(--ink-6)" font-size="30" {
-                // Neighbours are named above and below.
-                @for (at, Point { at: (px, py), name, .. }) in line.points.iter().filter(|point| !point.name.is_empty()).enumerate() {
-                    text x=(x(*px)) y=(y(*py)) dy=(if at % 2 == 0 { -18 } else { 38 }) font-size="24" text-anchor="middle" { (name) }
+                // Above the point, and beside its whisker and a line that descends to it.
+                @for Point { at: (px, py), name, .. } in line.points.iter().filter(|point| !point.name.is_empty()) {
+                    text x=(x(*px)) y=(y(*py)) dx="5" dy="-15" font-size="24" { (name) }
                 }
             }
         }
