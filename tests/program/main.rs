@@ -1,6 +1,8 @@
 //! The program as users and other programs run it, real sockets, and the studies made with it.
 
 mod addresses;
+#[cfg(target_os = "linux")]
+mod adversary;
 mod arena;
 mod balance;
 mod bench;
