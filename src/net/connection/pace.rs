@@ -90,7 +90,7 @@ impl Pace {
                 self.slow_down(now, lost_per_mille);
             } else {
                 // The time without a queue begins anew, and a lower rate may follow at once.
-                self.changed_at = now.shifted(-(SETTLE.as_micros() as i64));
+                self.changed_at = now.shifted((SETTLE.as_micros() as i64).saturating_neg());
             }
         } else if !is_queue && self.ticks > 1 && since >= if self.is_trial { TRIAL } else { self.hold } {
             (self.ticks, self.changed_at, self.is_trial) = (self.ticks.saturating_sub(1), now, true);
