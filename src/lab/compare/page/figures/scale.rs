@@ -53,7 +53,7 @@ pub(super) fn scale(analysis: &Analysis<'_>) -> Figure {
     let panel = |title: &str, axis: &str, lines: Vec<Line>| {
         let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.at.1).collect();
         let names = units.iter().map(|units| units.to_string()).collect();
-        let y = Axis::fitting(axis, &values);
+        let y = Axis::logarithmic(axis, values.iter().copied());
         (!values.is_empty()).then(|| (title.to_owned(), Plot { x: Axis::of_names("units", names), y, lines }))
     };
     let panels = [
@@ -67,7 +67,7 @@ pub(super) fn scale(analysis: &Analysis<'_>) -> Figure {
         text: "Two players at 100 ms round trip and 2 % loss, whose armies stand amid each other and fight; nobody falls. \
                The server's limit of bandwidth is lifted; an update is eight datagrams at most, so that beyond some \
                thousand units client-server cannot be played, and only the size of its states is known (dotted). Means \
-               over the matches."
+               over the matches; both axes logarithmic."
             .into(),
         panels: panels.into_iter().flatten().collect(),
     }
