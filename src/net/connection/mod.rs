@@ -79,7 +79,7 @@ pub(super) struct Connection {
     loss: Loss,
     /// Share of our datagrams that the other end recently lost, per mille.
     pub(super) lost_there: u16,
-    /// How far its datagrams are kept down.
+    /// Rate of its datagrams with inputs.
     pub(super) pace: Pace,
     /// The other end's clock beside ours.
     pub(super) clock: RemoteClock,
@@ -239,10 +239,10 @@ impl Connection {
     /// Handles the answer to a ping, and returns the round-trip time. `None` if there was no such ping.
     pub(super) fn on_pong(&mut self, now: Time, pong: &Pong) -> Option<Duration> {
         let sample = self.rtt.answer(now, Time(pong.echo_us))?;
-        let (asked, there) = (Time(pong.echo_us), Time(pong.time_us));
-        self.clock.observe(asked, there, now);
+        let (sent, received) = (Time(pong.echo_us), Time(pong.time_us));
+        self.clock.observe(sent, received, now);
         self.lost_there = pong.lost_per_mille.min(1000);
-        self.pace.observe(now, there.minus(asked), self.lost_there);
+        self.pace.observe(now, received.minus(sent), sample, self.lost_there);
         Some(sample)
     }
 

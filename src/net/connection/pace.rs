@@ -1,8 +1,11 @@
-//! How many datagrams with inputs a connection carries: fewer while the path does not pass all.
+//! Paces datagrams with inputs: a connection sends fewer of them while its path queues them.
 //!
-//! What is sent faster than an upstream passes waits in a queue, and is lost once that is full. The queue shows in the
-//! pings: their way there becomes longer and stays so. Then inputs of several ticks share a datagram, most of which is
-//! headers, and none is sent twice.
+//! An upstream that is slower than what is sent holds datagrams in a queue, and drops them once it is full. The queue shows as
+//! queueing delay: the delay of pings above its minimum, the base delay (as in LEDBAT, RFC 6817). While there is one, inputs of
+//! several ticks share a datagram, most of which is headers, and none is sent twice.
+//!
+//! The one-way delay tells the direction of the queue, and grows if the two clocks drift apart, too. The round-trip time tells
+//! no direction, and knows a single clock. So the queueing delay is the smaller of what both show.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::time::Duration;
@@ -12,49 +15,54 @@ use crate::net::time::Time;
 
 /// Most ticks that share a datagram: at 60 a second those of [`APART_MAX`].
 const TICKS_MAX: u32 = 6;
-/// Most time from one datagram to the next, whatever a tick takes: a peer that is not heard for half as long again seems
-/// not to be there.
+/// Longest time between two datagrams at any tick rate: a peer that is not heard for half as long again counts as silent.
 const APART_MAX: Duration = Duration::from_millis(100);
-/// A way there that is longer than the shortest by this is a queue, in microseconds: as much as jitter of 30 ms either way
-/// can make.
+/// Queueing delay from which the path has a queue, in microseconds: the most that jitter of 30 ms either way explains.
 const QUEUE_US: i64 = 60_000;
-/// By this much more or less than at the ping before, in microseconds, the queue has grown or shrunk: at half a second
-/// between pings what 2 % of the rate too much or too little make.
+/// Change of the queueing delay from one ping to the next from which the queue grows or shrinks, in microseconds: at two
+/// pings a second, the effect of a rate that is wrong by 2 %.
 const STEADY_US: i64 = 10_000;
-/// A queue that neither grows nor shrinks is full where more is lost, per mille. Where less is, it is somebody else's, or
-/// the path has become longer.
+/// Loss from which a queue that neither grows nor shrinks is full, per mille. With less, the queue is other traffic's, or the
+/// path has become longer.
 const FULL_PER_MILLE: u16 = 100;
-/// The shortest way counts as longer by one part in this many of the time since: clocks that are 500 ppm fast and slow drift
-/// apart by as much. A queue that stands does not become the usual way before a minute has passed.
+/// A base delay grows by one part in this many of the time, since clocks that are 500 ppm fast and slow drift apart by as
+/// much, and paths become longer. So a standing queue does not become the base delay within a minute.
 const DRIFT_PART: i64 = 1_000;
-/// How long a rate is tried before a lower one: until two pings that left after the change are answered.
+/// Least time between two steps down: two pings that left after the first are answered by then.
 const SETTLE: Duration = Duration::from_millis(1_500);
-/// How long without a queue until a higher rate is tried. A trial that fails costs a full queue, for some two seconds.
+/// Time without a queue after which a higher rate is tried. A trial that fails costs a full queue for some two seconds.
 const HOLD_MIN: Duration = Duration::from_secs(60);
-/// The same after trials that failed, each of which doubles it.
+/// The longest such time: each trial that fails doubles it.
 const HOLD_MAX: Duration = Duration::from_mins(8);
-/// A trial has failed if there is a queue again within this; after one without a queue the next follows.
+/// Length of a trial: it fails if there is a queue within this time, else the next one follows.
 const TRIAL: Duration = Duration::from_secs(10);
 
-/// How far a connection keeps its datagrams down.
+/// Rate of a connection's datagrams with inputs.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Pace {
-    /// How many ticks share a datagram. While each has its own, it may have it twice.
+    /// Ticks that share a datagram; while it is 1, a datagram may be sent twice.
     ticks: u32,
-    /// When the rate was changed, or there was a queue last.
+    /// Time of the last change of the rate, or of the last queue.
     changed_at: Time,
-    /// How long without a queue until a higher rate is tried.
+    /// Time without a queue after which a higher rate is tried.
     hold: Duration,
     /// Whether the last change was to a higher rate.
     is_trial: bool,
-    /// The shortest way there with the offset of the clocks, and by how much that of the last ping was longer; in
-    /// microseconds.
-    shortest_us: Option<i64>,
-    longer_us: i64,
+    /// Base of the one-way delay, with the offset of the clocks in it.
+    one_way: BaseDelay,
+    /// Base of the round-trip time.
+    round_trip: BaseDelay,
+    /// Queueing delay of the last ping, in microseconds.
+    queueing_us: i64,
+    /// Time of the last answer to a ping.
     observed_at: Time,
-    /// When inputs were last sent.
+    /// Time of the last datagram with inputs.
     sent_at: Time,
 }
+
+/// Lowest recent delay, in microseconds; `None` before the first.
+#[derive(Clone, Copy, Debug)]
+struct BaseDelay(Option<i64>);
 
 impl Pace {
     pub(super) const fn new(now: Time) -> Self {
@@ -63,28 +71,31 @@ impl Pace {
             changed_at: now,
             hold: HOLD_MIN,
             is_trial: false,
-            shortest_us: None,
-            longer_us: 0,
+            one_way: BaseDelay(None),
+            round_trip: BaseDelay(None),
+            queueing_us: 0,
             observed_at: now,
             sent_at: now,
         }
     }
 
-    /// A ping was answered: its way there with the offset of the clocks, in microseconds, and the share of our datagrams
-    /// that the other end lost.
-    pub(super) fn observe(&mut self, now: Time, there_us: i64, lost_per_mille: u16) {
+    /// Handles the answer to a ping: its one-way delay with the offset of the clocks in it, in microseconds, its round-trip
+    /// time, and the share of our datagrams that the other end lost.
+    pub(super) fn observe(&mut self, now: Time, one_way_us: i64, round_trip: Duration, lost_per_mille: u16) {
         let drift_us =
             now.since(core::mem::replace(&mut self.observed_at, now)).as_micros() as i64 / DRIFT_PART;
-        let shortest_us = self.shortest_us.map_or(there_us, |us| us.saturating_add(drift_us).min(there_us));
-        self.shortest_us = Some(shortest_us);
-        let longer_us = there_us.saturating_sub(shortest_us);
-        let before_us = core::mem::replace(&mut self.longer_us, longer_us);
+        let round_trip_us = round_trip.as_micros() as i64;
+        let queueing_us = self
+            .one_way
+            .excess_us(one_way_us, drift_us)
+            .min(self.round_trip.excess_us(round_trip_us, drift_us));
+        let before_us = core::mem::replace(&mut self.queueing_us, queueing_us);
         // Pings are lost in a full queue, too: then two in a row are rare.
         let is_lossy = lost_per_mille > FULL_PER_MILLE;
-        let is_queue = longer_us > QUEUE_US && (before_us > QUEUE_US || is_lossy);
+        let is_queue = queueing_us > QUEUE_US && (before_us > QUEUE_US || is_lossy);
         let since = now.since(self.changed_at);
         if is_queue && since >= SETTLE {
-            let more_us = longer_us.saturating_sub(before_us);
+            let more_us = queueing_us.saturating_sub(before_us);
             let is_full = is_lossy && (self.ticks == 1 || more_us >= -STEADY_US);
             if (is_full || more_us > STEADY_US) && self.ticks < TICKS_MAX {
                 self.slow_down(now, lost_per_mille);
@@ -97,6 +108,7 @@ impl Pace {
         }
     }
 
+    /// Steps down: from one tick in a datagram to as many as the share that arrives allows, later by one.
     fn slow_down(&mut self, now: Time, lost_per_mille: u16) {
         if self.is_trial && now.since(self.changed_at) < TRIAL {
             self.hold = self.hold.saturating_mul(2).min(HOLD_MAX);
@@ -115,12 +127,12 @@ impl Pace {
         self.ticks == 1
     }
 
-    /// The most time from one datagram with inputs to the next, where a tick takes `tick`.
+    /// Longest time from one datagram with inputs to the next, where a tick takes `tick`.
     pub(in crate::net) fn apart(&self, tick: Duration) -> Duration {
         tick.saturating_mul(self.ticks).min(APART_MAX).max(tick)
     }
 
-    /// Whether new inputs wait for those of the next tick, and until when if none come.
+    /// Deadline until which new inputs wait for those of the next tick; `None` if they leave now.
     pub(in crate::net) fn defers(&self, now: Time, tick: Duration) -> Option<Time> {
         let slack = tick.checked_div(2).unwrap_or_default();
         let apart = self.apart(tick);
@@ -128,9 +140,19 @@ impl Pace {
         is_early.then(|| self.sent_at.plus(apart.saturating_add(slack)))
     }
 
-    /// Inputs were sent.
+    /// Notes that inputs were sent.
     pub(in crate::net) const fn sent(&mut self, now: Time) {
         self.sent_at = now;
+    }
+}
+
+impl BaseDelay {
+    /// Takes a delay into account after a base that has grown by `drift_us`; returns how far it is above the base, in
+    /// microseconds.
+    fn excess_us(&mut self, delay_us: i64, drift_us: i64) -> i64 {
+        let base_us = self.0.map_or(delay_us, |us| us.saturating_add(drift_us).min(delay_us));
+        self.0 = Some(base_us);
+        delay_us.saturating_sub(base_us)
     }
 }
 
@@ -140,37 +162,52 @@ mod tests {
 
     const TICK: Duration = Duration::from_micros(16_667);
 
-    /// A path as its pings show it, one every half second.
+    /// A path, seen by two pings a second.
     struct Path {
         pace: Pace,
         pings: u64,
     }
 
     impl Path {
-        /// With a way there of 25 ms and any offset of the clocks.
+        /// A path with a one-way delay of 25 ms, and clocks 7 s apart.
         fn new() -> Self {
             let mut path = Self { pace: Pace::new(Time(0)), pings: 0 };
             path.after(1, 0, |_| 0);
             path
         }
 
-        /// How many ticks share a datagram after pings for so long, of which `longer_ms` gives the way there.
-        fn after(&mut self, seconds: u64, lost_per_mille: u16, longer_ms: impl Fn(i64) -> i64) -> u32 {
+        /// Ticks that share a datagram after this many seconds of pings, whose queueing delay `queueing_ms` gives.
+        fn after(&mut self, seconds: u64, lost_per_mille: u16, queueing_ms: impl Fn(i64) -> i64) -> u32 {
             for n in 0..2 * seconds.cast_signed() {
-                self.pings += 1;
-                let there_us = -7_000_000 + 25_000 + 1_000 * longer_ms(n);
-                self.pace.observe(Time(500_000 * self.pings), there_us, lost_per_mille);
+                let ms = queueing_ms(n);
+                self.ping(lost_per_mille, ms, ms);
             }
             self.pace.ticks
+        }
+
+        /// Handles a ping that took this much longer one way, and there and back.
+        fn ping(&mut self, lost_per_mille: u16, one_way_ms: i64, round_trip_ms: i64) {
+            self.pings += 1;
+            let one_way_us = -7_000_000 + 25_000 + 1_000 * one_way_ms;
+            let round_trip = Duration::from_millis((50 + round_trip_ms).cast_unsigned());
+            self.pace.observe(Time(500_000 * self.pings), one_way_us, round_trip, lost_per_mille);
         }
     }
 
     #[test]
-    fn jitter_losses_and_a_way_that_has_become_longer_are_no_queue() {
+    fn jitter_losses_and_a_longer_path_are_no_queue() {
         assert_eq!(Path::new().after(600, 200, |n| n * 37 % 61), 1, "jitter of 30 ms and losses");
         assert_eq!(Path::new().after(600, 50, |n| 400 * (n % 2)), 1, "single leaps");
         assert_eq!(Path::new().after(600, 50, |n| if n < 10 { 0 } else { 200 }), 1, "another way");
-        assert_eq!(Path::new().after(600, 0, |n| n / 2), 1, "clocks that drift apart");
+        let mut path = Path::new();
+        for n in 0..1_200 {
+            path.ping(150, 20 * n, n * 37 % 61);
+        }
+        assert_eq!(path.pace.ticks, 1, "clocks that drift apart, and losses");
+        for n in 0..1_200 {
+            path.ping(150, n * 37 % 61, 20 * n);
+        }
+        assert_eq!(path.pace.ticks, 1, "a queue the other way");
         let mut path = Path::new();
         path.after(1, 0, |_| 8_000);
         assert_eq!(path.after(600, 50, |n| (8_000 - 20 * n).max(0)), 1, "what shrinks");

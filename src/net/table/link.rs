@@ -49,14 +49,15 @@ pub(in crate::net) struct Link {
     pub(in crate::net) left_at: Option<Tick>,
     /// Whether it has been disconnected: nothing is sent to it, and its silence is ignored.
     pub(in crate::net) is_gone: bool,
-    /// How far the local tick clock is ahead of this peer's.
+    /// Lead of the local tick clock over this peer's.
     pub(in crate::net) ahead: Option<Ahead>,
     pub(in crate::net) margin: Margin,
     /// The same of commitments.
     pub(in crate::net) commitment_margin: Margin,
     /// Lockstep: for its inputs that wait for their tick, when their commands were given.
     pub(in crate::net) given: GivenQueue,
-    /// When to send the second datagram of this tick, while the link loses datagrams.
+    /// Deadline of a datagram without a new input: the repeated one, half a tick after the first, while the link loses
+    /// datagrams; or the one that its pace holds back.
     pub(in crate::net) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
     pub(in crate::net) resend_at: Time,
@@ -175,13 +176,13 @@ impl Claims {
     }
 }
 
-/// How far the local tick clock is ahead of a peer's, in microseconds.
+/// Lead of the local tick clock over a peer's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct Ahead {
-    /// As measured.
+    /// The lead as measured, in microseconds; negative if the local clock lags.
     pub(in crate::net) us: i64,
-    /// Most by which it can be as long as both clocks are true: as far as the path explains, or as far as it was when a
-    /// longer path did. Two clocks that are apart when the path becomes shorter still come together.
+    /// Longest lead or lag that counts, in microseconds: what the path explains, or the present one if a longer path explained
+    /// it. So two clocks that are apart when their path becomes shorter still converge.
     pub(in crate::net) most_us: i64,
 }
 
@@ -222,7 +223,7 @@ impl Link {
         self.connection.rtt.longest_way_us().min(acked_us)
     }
 
-    /// Handles a measurement of how far our tick clock is ahead of the peer's, in microseconds.
+    /// Handles a measurement of the local tick clock's lead over the peer's, in microseconds.
     pub(in crate::net) fn clock_is_ahead(&mut self, us: i64) {
         let explained_us = self.longest_way_us().saturating_mul(2).saturating_add(STALL_MOVES_US);
         let before_us = self.ahead.map_or(0, |before| before.most_us);
