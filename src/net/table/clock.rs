@@ -84,19 +84,20 @@ impl TickClock {
         let lower = all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0);
         let median_us = lower.saturating_add(upper) / 2;
         let is_alone = all.len() < 3;
-        self.observe(if is_alone { median_us.max(self.far_us()) } else { median_us });
+        let far_us = self.far_us();
+        self.observe(if is_alone { median_us.clamp(far_us.saturating_neg(), far_us) } else { median_us });
     }
 
-    /// The offset of a clock that is far behind.
+    /// Offset beyond which the faster slew applies, in microseconds.
     fn far_us(&self) -> i64 {
-        self.tick_us().saturating_mul(-FAR_TICKS)
+        self.tick_us().saturating_mul(FAR_TICKS)
     }
 
     /// Applies the correction for the time since the last call.
     pub(in crate::net) fn slew(&mut self, now: Time) {
         let elapsed = now.minus(self.slewed_at).max(0);
         self.slewed_at = now;
-        let far = self.ahead_us < self.far_us();
+        let far = self.ahead_us.saturating_abs() > self.far_us();
         let most = elapsed.saturating_mul(if far { SLEW_FAR_PER_MILLE } else { SLEW_PER_MILLE }) / 1000;
         let step = self.ahead_us.clamp(most.saturating_neg(), most);
         self.begin_us = self.begin_us.saturating_add(step);
@@ -173,6 +174,7 @@ mod tests {
         }
         assert_eq!(drawn(&[300, 600]), 300, "the median");
         assert_eq!(drawn(&[-500_000, -400_000]), -100_000, "10 % of a second: not both others can be wrong");
+        assert_eq!(drawn(&[400_000, 500_000]), 100_000, "nor if this one is ahead");
         assert_eq!(drawn(&[-200_000]), -20_000, "2 % of a second");
         assert_eq!((drawn(&[240_000]), drawn(&[260_000])), (20_000, 0), "alone, and it cannot be true");
     }

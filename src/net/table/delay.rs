@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
+use super::delay_samples::DelaySamples;
 use crate::net::mutation::Mutation;
 use crate::net::time::Time;
 use crate::sim::PLAYERS_MAX;
@@ -32,24 +33,12 @@ const WINDOW: usize = 1024;
 /// Number of samples that count where a relay's ticks are held back for an even pace: there a late tick
 /// stalls one view only, and delay that is no longer required should be given back soon.
 const WINDOW_PLAYOUT: usize = 512;
-/// Number of samples below which the delay stays at its initial value.
-const WINDOW_LEAST: usize = 8;
-/// One in this many inputs may be late.
-const LATE_ONE_IN: usize = 100;
 /// A link on which more inputs than that exceed the 95th percentile by more than this many quarters of a tick
 /// loses datagrams in bursts: a link with independent losses seldom loses two datagrams sent half a tick
 /// apart.
 const FAR_QUARTERS: i64 = 3;
 /// The same for a relay, which sends one datagram per tick, so that a single loss costs a whole tick.
 const FAR_QUARTERS_PLAYOUT: i64 = 7;
-/// The 95th percentile: one sample in this many exceeds it.
-const MOST_ONE_IN: usize = 20;
-/// The permitted share of late inputs is divided by this on a bursty link, because each of them is later.
-/// Outages, which no acceptable delay covers, are too rare to matter.
-const BURSTS_FEWER: usize = 6;
-/// After this many consecutive samples that differ from the usual required delay by more than a tick, all in
-/// the same direction, the path is taken to have changed: at 60 ticks/s within 0.2 s.
-const SHIFT: usize = 12;
 /// How fast the delay may grow or shrink, per mille of elapsed time.
 const MOVES_PER_MILLE: i64 = 100;
 /// Bound on the absolute value of a sample, in microseconds: far beyond any delay.
@@ -86,33 +75,12 @@ pub(in crate::net) struct DelayControl {
     moved_at: Time,
 }
 
-/// The delay that one link required: its usual value, and the deviations of single samples.
-#[derive(Clone, Debug)]
-struct DelaySamples {
-    /// The usual required delay, to within a tick.
-    usual_us: i64,
-    /// The same at the time when the clocks last agreed.
-    together_us: i64,
-    /// The latest consecutive samples that differ from the usual by more than a tick in the same direction;
-    /// they are classified once the run ends.
-    waiting: ArrayVec<i64, SHIFT>,
-    /// The latest samples, each less the usual value of its time; once full, a ring.
-    beyond: Vec<i64>,
-    /// The same values in descending order.
-    sorted: Vec<i64>,
-    /// The number of samples that count.
-    window: usize,
-    /// See [`FAR_QUARTERS`].
-    far_quarters: i64,
-    next: usize,
-}
-
 impl DelayControl {
     /// Starts at `start_us`, and stays there if `fixed`.
     #[must_use]
     pub(in crate::net) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
-        let needs = core::iter::repeat_with(|| DelaySamples::new(WINDOW)).take(links).collect();
+        let needs = core::iter::repeat_with(|| DelaySamples::new(WINDOW, FAR_QUARTERS)).take(links).collect();
         Self {
             fixed,
             delay_us,
@@ -128,18 +96,15 @@ impl DelayControl {
     /// The same for inputs to a server, which does not wait for late ones.
     #[must_use]
     pub(in crate::net) fn for_server(self) -> Self {
-        let needs = self.needs.iter().map(|_| DelaySamples::new(WINDOW_SERVER)).collect();
+        let needs = self.needs.iter().map(|_| DelaySamples::new(WINDOW_SERVER, FAR_QUARTERS)).collect();
         Self { inputs256: Some(0), needs, ..self }
     }
 
     /// The same for ticks received from a relay.
     #[must_use]
     pub(in crate::net) fn for_playout(self) -> Self {
-        let needs = self
-            .needs
-            .iter()
-            .map(|_| DelaySamples { far_quarters: FAR_QUARTERS_PLAYOUT, ..DelaySamples::new(WINDOW_PLAYOUT) })
-            .collect();
+        let needs =
+            self.needs.iter().map(|_| DelaySamples::new(WINDOW_PLAYOUT, FAR_QUARTERS_PLAYOUT)).collect();
         Self { needs, ..self }
     }
 
@@ -179,6 +144,14 @@ impl DelayControl {
         self.aim();
     }
 
+    /// Limits what `link` may require to `most_us`, the longest delay that its path explains now. A path that has
+    /// become shorter lowers the limit as the samples of the longer one are replaced.
+    pub(in crate::net) fn limit(&mut self, link: usize, most_us: i64) {
+        if let Some(needs) = self.needs.get_mut(link) {
+            needs.limit(most_us);
+        }
+    }
+
     /// The same for a server's report on the worst of `inputs` inputs.
     pub(in crate::net) fn observe_worst(&mut self, required_us: i64, inputs: u32) {
         if let Some(mean256) = &mut self.inputs256 {
@@ -193,7 +166,7 @@ impl DelayControl {
     /// A peer has left, so its link requires nothing.
     pub(in crate::net) fn forget(&mut self, link: usize) {
         if let Some(needs) = self.needs.get_mut(link) {
-            *needs = DelaySamples { far_quarters: needs.far_quarters, ..DelaySamples::new(needs.window) };
+            needs.clear();
         }
         self.aim();
     }
@@ -229,107 +202,6 @@ impl DelayControl {
     }
 }
 
-impl DelaySamples {
-    fn new(window: usize) -> Self {
-        Self {
-            usual_us: 0,
-            together_us: 0,
-            waiting: ArrayVec::new(),
-            beyond: Vec::with_capacity(window),
-            sorted: Vec::with_capacity(window),
-            window,
-            far_quarters: FAR_QUARTERS,
-            next: 0,
-        }
-    }
-
-    fn observe(&mut self, required_us: i64, apart: bool, tick_us: i64) {
-        if self.beyond.is_empty() {
-            self.usual_us = required_us;
-        }
-        let usual_us = self.usual_us;
-        let side = |us: i64| {
-            let beyond_us = us.saturating_sub(usual_us);
-            if beyond_us.abs() > tick_us { beyond_us.signum() } else { 0 }
-        };
-        if self.waiting.last().is_some_and(|&last| side(last) != side(required_us)) {
-            self.learn_waiting(apart);
-        }
-        self.waiting.push(required_us);
-        if self.waiting.is_full() {
-            // The deviations are kept: the path has changed or a clock has moved, but losses and jitter are
-            // the same.
-            let (_, &mut median_us, _) = self.waiting.select_nth_unstable(SHIFT / 2);
-            self.usual_us = median_us;
-        }
-        if side(required_us) == 0 || self.waiting.is_full() {
-            self.learn_waiting(apart);
-        }
-    }
-
-    fn learn_waiting(&mut self, apart: bool) {
-        if apart && self.beyond.len() >= WINDOW_LEAST {
-            // If one clock is behind, the delay covers it; if it is ahead, the delay is not reduced.
-            self.usual_us = self.usual_us.max(self.together_us);
-            self.waiting.clear();
-            return;
-        }
-        self.together_us = self.usual_us;
-        for required_us in core::mem::take(&mut self.waiting) {
-            self.learn(required_us.saturating_sub(self.usual_us));
-        }
-    }
-
-    fn learn(&mut self, beyond_us: i64) {
-        let rank = |sorted: &[i64], of_us: i64| sorted.partition_point(|&us| us > of_us);
-        let to = rank(&self.sorted, beyond_us);
-        if let Some(oldest) = self.beyond.get_mut(self.next) {
-            let from = rank(&self.sorted, core::mem::replace(oldest, beyond_us));
-            // Only what is between their places moves.
-            let moved = self.sorted.get_mut(from.min(to)..to.max(from.saturating_add(1))).unwrap_or_default();
-            let place = if from < to {
-                moved.rotate_left(1);
-                moved.last_mut()
-            } else {
-                moved.rotate_right(1);
-                moved.first_mut()
-            };
-            if let Some(place) = place {
-                *place = beyond_us;
-            }
-        } else {
-            self.beyond.push(beyond_us);
-            self.sorted.insert(to, beyond_us);
-        }
-        self.next = self.next.saturating_add(1).checked_rem(self.window).unwrap_or(0);
-    }
-
-    /// The delay with which one input in a hundred is late, or fewer where losses come in bursts.
-    fn worth_waiting_for(&self, tick_us: i64) -> Option<i64> {
-        let length = self.sorted.len();
-        if length < WINDOW_LEAST {
-            return None;
-        }
-        let may_be_late = length / LATE_ONE_IN;
-        let far_us = self
-            .sorted
-            .get(length / MOST_ONE_IN)?
-            .saturating_add(tick_us.saturating_mul(self.far_quarters) / 4);
-        let far = self.sorted.partition_point(|&us| us > far_us);
-        let late = if far > may_be_late { may_be_late / BURSTS_FEWER } else { may_be_late };
-        Some(self.usual_us.saturating_add(*self.sorted.get(late)?))
-    }
-
-    /// The deviation of this rank in a full window; rank 1 is the highest.
-    fn of_rank(&self, rank: usize) -> Option<i64> {
-        if self.sorted.len() < WINDOW_LEAST {
-            return None;
-        }
-        let rank = rank.saturating_mul(self.sorted.len()).checked_div(self.window)?;
-        Some(self.usual_us.saturating_add(*self.sorted.get(rank.saturating_sub(1))?))
-    }
-}
-
 /// The longest of what the links need, and no more than so much beyond the median of the others; of an even number of others
 /// the mean of the middle two.
 fn longest_of(needs: &mut [i64], beyond_others_us: i64) -> Option<i64> {
@@ -357,6 +229,7 @@ fn rank_of(inputs: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::delay_samples::{LATE_ONE_IN, SHIFT, WINDOW_LEAST};
     use super::*;
 
     const TICK_US: i64 = 16_667;
@@ -489,14 +362,24 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_jitter_has_not_changed() {
-        let mut needs = DelaySamples::new(WINDOW);
-        let one_side = (1..400).map(|i| if i % SHIFT == 0 { 50_000 } else { 80_000 });
-        let both_sides = (0..400).map(|i| if i % 2 == 0 { 20_000 } else { 80_000 });
-        for required_us in [50_000].into_iter().chain(one_side).chain(both_sides) {
-            needs.observe(required_us, false, TICK_US);
-            assert_eq!(needs.usual_us, 50_000);
+    fn a_link_requires_no_more_than_its_path_explains() {
+        let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false);
+        let mut longest_us = 0;
+        // Each sample alone is possible. Its deviation was learned while the usual delay was short.
+        for usual_us in [10_000, 60_000, 90_000] {
+            for i in 0..300 {
+                control.limit(0, 100_000);
+                control.observe(0, if i % 20 == 0 { 100_000 } else { usual_us }, false);
+                longest_us = longest_us.max(control.target_us);
+            }
         }
+        assert_eq!(longest_us, 102_000);
+        // A shorter path replaces the longer one within a few windows.
+        for _ in 0..10 * WINDOW {
+            control.limit(0, 50_000);
+            control.observe(0, 50_000, false);
+        }
+        assert_eq!(control.target_us, 52_000);
     }
 
     #[test]
@@ -551,22 +434,5 @@ mod tests {
         }
         assert!(!control.advance(Time(1_000_000)));
         assert_eq!(control.delay_us(), 50_000);
-    }
-
-    #[test]
-    fn the_sorted_values_are_always_those_of_the_window() {
-        let mut needs = DelaySamples::new(100);
-        let (mut need, mut all) = (7_i64, Vec::new());
-        for i in 0..1_000 {
-            need = need * 1_103 % 10_007;
-            // Many are equal.
-            let required_us = need / 500 + 9_000 * i64::from(i % 50 == 0);
-            needs.observe(required_us, false, TICK_US);
-            all.push(required_us);
-            let mut sorted = all[all.len().saturating_sub(100)..].to_vec();
-            sorted.sort_unstable_by(|a, b| b.cmp(a));
-            let known: Vec<i64> = needs.sorted.iter().map(|us| us + needs.usual_us).collect();
-            assert_eq!(known, sorted, "after {i}");
-        }
     }
 }

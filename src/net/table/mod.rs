@@ -5,6 +5,7 @@ pub(super) mod admission;
 pub(super) mod chat;
 pub(super) mod clock;
 pub(super) mod delay;
+mod delay_samples;
 pub(super) mod hosted_room;
 pub(super) mod link;
 pub(super) mod lobby;

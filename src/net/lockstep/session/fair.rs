@@ -230,11 +230,14 @@ impl LockstepSession {
     /// first input that it lacks.
     pub(super) fn hear_margins(&mut self, link: usize, wanted: Tick, said: &Said<'_>) -> Handled {
         let farthest_us = self.farthest_us();
+        let is_of_two = self.links.iter().filter(|link| self.is_direct(link)).count() == 1;
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         let tick_us = play.own.clock.tick_us();
         let apart = peer.ahead.is_some_and(|ahead| (tick_us + 1..=ahead.most_us).contains(&ahead.us.abs()));
         let most_us = peer.required_max_us(tick_us);
+        // Two clocks that are apart have no third to agree with. Until they meet, the delay covers their offset.
+        let offset_us = peer.ahead.filter(|_| apart && is_of_two).map_or(0, |ahead| ahead.us.abs());
         let heard = peer.margin.hear(wanted, (said.header.margin_tick, said.header.margin))?;
         let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));
         if let Some((sealed, margin_us)) = heard {
@@ -245,6 +248,7 @@ impl LockstepSession {
                 }
                 None => (&mut play.own.delay, sealed.delay_us),
             };
+            control.limit(link, most_us + offset_us);
             control.observe(link, (sent_us - margin_us).min(most_us), apart);
         }
         let Some(fair) = &said.fair else { return Ok(()) };
@@ -255,6 +259,7 @@ impl LockstepSession {
             // The peer's inputs then go on to the others, whose distance from it is not known here; by way of this
             // peer it is no more than this.
             let required_us = (sealed.delay_us - margin_us).min(most_us + farthest_us);
+            play.own.delay.limit(link, most_us + farthest_us + offset_us);
             play.own.delay.observe(link, required_us, apart);
         }
         Ok(())
