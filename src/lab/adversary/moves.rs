@@ -76,11 +76,7 @@ const fn ms(ms: u64) -> Duration {
 
 /// As many messages of a kind to everybody as every link takes.
 const fn flood(blow: Blow) -> Move {
-    flood_every(4, blow)
-}
-
-const fn flood_every(milliseconds: u64, blow: Blow) -> Move {
-    Move { blow: Some((blow, Whom::All, Some(ms(milliseconds)))), lasts: ms(2_500), ..CALM }
+    Move { blow: Some((blow, Whom::All, Some(ms(4)))), lasts: ms(2_500), ..CALM }
 }
 
 /// The moves that are known to have moved something once.
@@ -120,8 +116,7 @@ pub(super) fn opening(goal: Goal) -> Vec<Move> {
             flood(Blow::Choices(8)),
         ],
         Goal::Crowd => vec![
-            // Each datagram with a choice leads to a message to everybody else.
-            flood_every(1, Blow::Choices(4)),
+            flood(Blow::Choices(4)),
             flood(Blow::Choices(8)),
             flood(Blow::Choices(7)),
             flood(Blow::Chats(8)),
@@ -142,9 +137,9 @@ fn framing() -> Vec<Move> {
         ..CALM
     };
     vec![
-        // The receiver waits for the victim, which is not helped yet, and for this seat.
-        resume(3_000, Some(ms(40)), Trigger::WaitsForVictim(ms(20))),
-        resume(3_000, Some(ms(120)), Trigger::WaitsForVictim(ms(20))),
+        // The receiver waits for the victim alone.
+        resume(3_000, None, Trigger::WaitsForVictim(ms(20))),
+        // And for this seat, too.
         resume(3_000, Some(ms(480)), Trigger::WaitsForVictim(ms(20))),
         resume(3_000, None, Trigger::WaitsForVictim(ms(1_020))),
         resume(2_900, None, Trigger::WaitsForVictim(ms(2_050))),

@@ -43,7 +43,7 @@ named! {
     pub enum Holding {
         /// Is never ready.
         Unready = "unready",
-        /// Is ready, and never answers the seating; comes again when it is dropped.
+        /// Is ready, and acknowledges nothing once it is seated; comes again when it is dropped.
         Mute = "mute",
         /// Takes a seat, leaves it, and takes it again.
         Restless = "restless",

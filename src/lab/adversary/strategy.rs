@@ -16,8 +16,6 @@ use crate::sim::PlayerId;
 const TRY_ONE_IN: [u64; 2] = [2, 8];
 /// Between two looks at the books while a move waits for its instant.
 const LOOK_EVERY: Duration = Duration::from_millis(4);
-/// Time from withholding inputs from everybody until the others wait for them.
-const SPREADS_WITHIN: Duration = Duration::from_millis(80);
 /// From one move to the next.
 const REST: Duration = Duration::from_millis(150);
 /// Rest after a move that was broken off, so that others forget.
@@ -89,16 +87,12 @@ impl Strategy {
             self.next_at = current.since.plus(of.lasts);
             return;
         };
-        self.next_at = now.plus(every.map_or(LOOK_EVERY, |every| every.min(LOOK_EVERY)));
         if current.struck_at.is_some() && of.then == Some(Then::Silent) {
             let silent = self.seats(Whom::All, current.victim, books);
             insider.press(Pressure { silent, ..NO_PRESSURE });
         }
         let is_due = match (current.struck_at, every) {
-            (None, _) => {
-                let is_spread = |after| now.since(current.since) >= after + SPREADS_WITHIN;
-                of.widened.is_none_or(is_spread) && self.is_triggered(of.trigger, current.victim, books)
-            }
+            (None, _) => self.is_triggered(of.trigger, current.victim, books),
             (Some(at), Some(every)) => now.since(at) >= every,
             (Some(_), None) => false,
         };
@@ -149,15 +143,12 @@ impl Strategy {
         }
     }
 
-    /// Which move comes next: what has moved much, else one of the known that is untried, else what has moved most, now and
-    /// then a new one.
+    /// Which move comes next: first those that are known, then what has moved most, now and then a new one.
     fn choose(&mut self, victim: PlayerId) -> usize {
-        let best = (0..self.moves.len()).max_by(|&a, &b| self.moves[a].1.total_cmp(&self.moves[b].1));
-        let is_much = best.is_some_and(|nth| self.moves[nth].1 > self.much());
-        let untried = self.moves.iter().position(|&(_, _, tried)| tried == 0);
-        if let Some(untried) = untried.filter(|_| !is_much) {
+        if let Some(untried) = self.moves.iter().position(|&(_, _, tried)| tried == 0) {
             return untried;
         }
+        let best = (0..self.moves.len()).max_by(|&a, &b| self.moves[a].1.total_cmp(&self.moves[b].1));
         let best = best.filter(|&nth| self.moves[nth].1 > 0.05);
         match best {
             Some(nth) if below(&mut self.rng, TRY_ONE_IN[1]) > 0 => nth,
@@ -170,11 +161,6 @@ impl Strategy {
                 self.moves.len() - 1
             }
         }
-    }
-
-    /// Score of a second that is not worth looking for a better move: the victim is blamed for half of it.
-    fn much(&self) -> f64 {
-        if self.goal == Goal::Frame { 0.5 } else { f64::INFINITY }
     }
 
     fn is_triggered(&self, trigger: Trigger, victim: PlayerId, books: &Books) -> bool {

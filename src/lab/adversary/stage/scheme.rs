@@ -63,11 +63,8 @@ impl Stage<'_> {
             Holding::Unready => {}
             Holding::Mute => {
                 let all = Seats::of_bits(u8::MAX);
-                let is_asked = !insider.game().roster().is_empty();
-                insider.press(Pressure {
-                    unacknowledged: if is_asked { all } else { Seats::default() },
-                    ..NO_PRESSURE
-                });
+                let unacknowledged = if is_seated { all } else { Seats::default() };
+                insider.press(Pressure { unacknowledged, ..NO_PRESSURE });
             }
             Holding::Restless if is_seated && now.0 % 7 < 4 => {
                 insider.strike(now, None, Blow::Farewell(1));

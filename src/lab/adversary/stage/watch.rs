@@ -91,20 +91,26 @@ impl Stage<'_> {
         }
     }
 
-    /// Whether the host still has a room: once a match is agreed on with those who were there first, nobody else gets a seat.
+    /// Whether there still is a room: once a match is agreed on with those who were there first, nobody else gets a seat.
     fn takes_guests(&self) -> bool {
+        let has_begun = |player: &Player| match player {
+            Player::Honest(machine) => machine.node().is_some_and(|game| game.begin().is_some()),
+            Player::Insider(_) => false,
+        };
         match self.players.get(self.host()) {
-            Some(Player::Honest(machine)) => {
-                machine.is_open() && machine.node().is_none_or(|game| game.begin().is_none())
-            }
-            _ => true,
+            Some(host @ Player::Honest(machine)) => machine.is_open() && !has_begun(host),
+            Some(Player::Insider(_)) => true,
+            // A server begins for all its clients at once.
+            None => !self.players.iter().any(has_begun),
         }
     }
 
     /// Longest input delay of an honest player, where no way between two is longer than `way`.
     fn delay_max(&self, way: Duration) -> Duration {
         let is_compared = self.plan.seats > 2 && self.server.is_none() && !self.options.is_fair;
-        if self.seems_far() && !is_compared { DELAY_MAX } else { way + DELAY_BEYOND_WAY_MAX }
+        // Of two, nothing tells a false clock from a true one, and the delay covers their offset.
+        let is_of_two = self.plan.seats == 2 && self.server.is_none();
+        if is_of_two || self.seems_far() && !is_compared { DELAY_MAX } else { way + DELAY_BEYOND_WAY_MAX }
     }
 
     /// Says what came of it.

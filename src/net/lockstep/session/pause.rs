@@ -161,7 +161,8 @@ impl LockstepSession {
         let (count, is_on) = (play.pauses.taken.count, play.pauses.is_on());
         let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
         // It commits nothing while it counts down.
-        let waits_for_sender = is_running && play.is_due(now) && play.gate.lacks(sender);
+        let is_blamed = play.gate.lacks(sender) || Mutation::ChargedCountdown.is_planted();
+        let waits_for_sender = is_running && play.is_due(now) && is_blamed;
         if resume.pause == count && is_on {
             self.resume_at(at.max(self.now));
         } else if resume.pause == count && at > now && (has_stalled || waits_for_sender) {
