@@ -96,8 +96,11 @@ fn who_cannot_carry_the_match_is_named_and_given_up_alone() {
         }
     });
     honest_play_on(&peers, 2, ticks as usize, "too slow");
-    let gone_after = gone_at.expect("it departs").since(PLAYING);
-    assert!(gone_after < Duration::from_secs(40), "{gone_after:?}");
+    // A tenth of what it runs is given back to its budget of 10 s, and 5 s may be left to one who has run less.
+    let gone_at = gone_at.expect("it departs");
+    let ran = peers[0].ran_at.iter().filter(|&&at| at > PLAYING && at <= gone_at).count() as f64 / 60.0;
+    let stood = gone_at.since(PLAYING).as_secs_f64() - ran;
+    assert!(stood < 15.0 + ran / 10.0, "it stood for {stood} s and ran for {ran} s");
     // Who waits for it itself is named now and then, until it has had what the others have.
     let [first, second, third] = named_for;
     assert!(third > Duration::from_secs(4) && third > first + second, "{named_for:?}");

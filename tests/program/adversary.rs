@@ -153,6 +153,17 @@ impl Honest {
         self.processes.push(guest);
     }
 
+    /// A match of this many seats with an attacker in seat 1, once all have joined.
+    fn beside_attacker(seats: u8, ticks: u32) -> (Self, Attacker) {
+        let mut honest = Self::open(false, seats, ticks, &[]);
+        let mut attacker = Attacker::join([127, 0, 0, 1], honest.at, Some(1), true);
+        attacker.until_seated();
+        for seat in 2..seats {
+            honest.join(&[&format!("--seat={seat}")]);
+        }
+        (honest, attacker)
+    }
+
     /// How all of them ended.
     fn end(self) -> Vec<Ended> {
         self.processes.into_iter().map(Arena::end).collect()
@@ -169,12 +180,7 @@ fn all_finished(ended: &[Ended]) {
 
 /// Withholds inputs from one, and lets the others count down as if that one were late.
 fn frame(seats: u8) {
-    let mut honest = Honest::open(false, seats, 2_700, &[]);
-    let mut attacker = Attacker::join([127, 0, 0, 1], honest.at, Some(1), true);
-    attacker.until_seated();
-    for seat in 2..seats {
-        honest.join(&[&format!("--seat={seat}")]);
-    }
+    let (honest, mut attacker) = Honest::beside_attacker(seats, 2_700);
     attacker.until_begun();
     attacker.rest(Duration::from_secs(1));
     let victim = Seats::one(PlayerId(2));
@@ -220,12 +226,7 @@ fn crowd(is_served: bool, delay_ms: u32, lasts: Duration) {
 
 /// Shows one list of hashes that nobody has, and falls silent.
 fn show_list(seats: u8, ticks: u32) {
-    let mut honest = Honest::open(false, seats, ticks, &[]);
-    let mut attacker = Attacker::join([127, 0, 0, 1], honest.at, Some(1), true);
-    attacker.until_seated();
-    for _ in 2..seats {
-        honest.join(&[]);
-    }
+    let (honest, mut attacker) = Honest::beside_attacker(seats, ticks);
     attacker.until_begun();
     attacker.rest(Duration::from_millis(700));
     attacker.strike(None, Blow::List { is_odd: false });
@@ -237,10 +238,7 @@ fn show_list(seats: u8, ticks: u32) {
 
 /// Gives one input each 0.97 s; how long the host stood.
 fn drip() -> Duration {
-    let mut honest = Honest::open(false, 3, 1_200, &[]);
-    let mut attacker = Attacker::join([127, 0, 0, 1], honest.at, Some(1), true);
-    attacker.until_seated();
-    honest.join(&[]);
+    let (honest, mut attacker) = Honest::beside_attacker(3, 1_200);
     attacker.until_begun();
     attacker.rest(Duration::from_secs(1));
     attacker.press(Pressure { drip: Some(Duration::from_millis(970)), ..Pressure::default() });
@@ -433,6 +431,7 @@ fn time_to_free(hold: Hold) -> Duration {
             if guest.drive(Duration::from_secs(20), has_begun) {
                 break began.elapsed();
             }
+            // Then asks again, as the program does.
             std::thread::sleep(Duration::from_millis(200));
         };
         is_over.store(true, relaxed);
@@ -442,10 +441,7 @@ fn time_to_free(hold: Hold) -> Duration {
 
 /// The host's input delay in milliseconds at the end of a match in which one of three presses so.
 fn delay_under(pressure: Pressure) -> f64 {
-    let mut honest = Honest::open(false, 3, 900, &[]);
-    let mut attacker = Attacker::join([127, 0, 0, 1], honest.at, Some(1), true);
-    attacker.until_seated();
-    honest.join(&[]);
+    let (honest, mut attacker) = Honest::beside_attacker(3, 900);
     attacker.press(pressure);
     attacker.until_begun();
     attacker.rest(Duration::from_secs(60));
@@ -455,10 +451,7 @@ fn delay_under(pressure: Pressure) -> f64 {
 
 /// How many Relayed a second come back for suspicions without end.
 fn relayed_per_s() -> f64 {
-    let mut honest = Honest::open(false, 3, 600, &[]);
-    let mut attacker = Attacker::join([127, 0, 0, 1], honest.at, Some(1), true);
-    attacker.until_seated();
-    honest.join(&[]);
+    let (honest, mut attacker) = Honest::beside_attacker(3, 600);
     attacker.until_begun();
     attacker.rest(Duration::from_secs(2));
     let before = attacker.received.get(&(PacketId::Relayed as u8)).copied().unwrap_or(0);
