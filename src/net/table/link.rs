@@ -57,7 +57,7 @@ pub(in crate::net) struct Link {
     /// Lockstep: for its inputs that wait for their tick, when their commands were given.
     pub(in crate::net) given: GivenQueue,
     /// Deadline of a datagram without a new input: the repeated one, half a tick after the first, while the link loses
-    /// datagrams; or the one that its pace holds back.
+    /// datagrams; or of the datagram that its pace holds back.
     pub(in crate::net) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
     pub(in crate::net) resend_at: Time,
