@@ -101,6 +101,7 @@ fn who_cannot_carry_the_match_is_named_and_given_up_alone() {
     let ran = peers[0].ran_at.iter().filter(|&&at| at > PLAYING && at <= gone_at).count() as f64 / 60.0;
     let stood = gone_at.since(PLAYING).as_secs_f64() - ran;
     assert!(stood < 15.0 + ran / 10.0, "it stood for {stood} s and ran for {ran} s");
+    assert!(gone_at.since(PLAYING) < Duration::from_secs(40), "{gone_at:?}");
     // Who waits for it itself is named now and then, until it has had what the others have.
     let [first, second, third] = named_for;
     assert!(third > Duration::from_secs(4) && third > first + second, "{named_for:?}");

@@ -108,9 +108,7 @@ impl Stage<'_> {
     /// Longest input delay of an honest player, where no way between two is longer than `way`.
     fn delay_max(&self, way: Duration) -> Duration {
         let is_compared = self.plan.seats > 2 && self.server.is_none() && !self.options.is_fair;
-        // Of two, nothing tells a false clock from a true one, and the delay covers their offset.
-        let is_of_two = self.plan.seats == 2 && self.server.is_none();
-        if is_of_two || self.seems_far() && !is_compared { DELAY_MAX } else { way + DELAY_BEYOND_WAY_MAX }
+        if self.seems_far() && !is_compared { DELAY_MAX } else { way + DELAY_BEYOND_WAY_MAX }
     }
 
     /// Says what came of it.
