@@ -15,7 +15,7 @@ pub(in crate::net) const DELAY_MIN_US: i64 = 2_000;
 pub(in crate::net) const DELAY_MAX_US: i64 = 500_000;
 /// Most by which what one link needs may exceed the median of what the others need, in microseconds. A peer that is farther
 /// away than that runs its ticks later than the others, and nothing else tells it from a peer that answers late on purpose.
-const BEYOND_OTHERS_MAX_US: i64 = 100_000;
+pub(in crate::net) const BEYOND_OTHERS_MAX_US: i64 = 100_000;
 /// Reserve added to the measured required delay, in microseconds.
 pub(in crate::net) const RESERVE_US: i64 = 2_000;
 /// How many of a thousand inputs should reach a server in time. A server runs a late input in its next tick,

@@ -7,7 +7,7 @@ use crate::net::connection::keys::SecretRng;
 use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::lockstep::fair::FairPlay;
-use crate::net::table::delay::DelayControl;
+use crate::net::table::delay::{BEYOND_OTHERS_MAX_US, DelayControl};
 use crate::net::table::link::{Front, Link};
 use crate::net::time::Time;
 use crate::net::wire::fair_inputs::{
@@ -236,8 +236,9 @@ impl LockstepSession {
         let tick_us = play.own.clock.tick_us();
         let apart = peer.ahead.is_some_and(|ahead| (tick_us + 1..=ahead.most_us).contains(&ahead.us.abs()));
         let most_us = peer.required_max_us(tick_us);
-        // Two clocks that are apart have no third to agree with. Until they meet, the delay covers their offset.
+        // Two clocks that are apart have no third to agree with. Until they meet, the delay covers a part of their offset.
         let offset_us = peer.ahead.filter(|_| apart && is_of_two).map_or(0, |ahead| ahead.us.abs());
+        let offset_us = offset_us.min(BEYOND_OTHERS_MAX_US);
         let heard = peer.margin.hear(wanted, (said.header.margin_tick, said.header.margin))?;
         let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));
         if let Some((sealed, margin_us)) = heard {
