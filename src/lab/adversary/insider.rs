@@ -38,6 +38,8 @@ pub struct Pressure {
     pub clock_us: i64,
     /// Whether what the others have sent and run is said to be what it was when this began.
     pub is_frozen: bool,
+    /// Whether it signs nothing of what it tells.
+    pub is_unsigned: bool,
 }
 
 /// A connection of this seat.
@@ -173,7 +175,10 @@ impl Insider {
         let pressure = self.pressure;
         let player = self.lines[line].player;
         let meets = |seats: Seats| seats.contains(player) || (player == PlayerId::NONE && !seats.is_empty());
-        if meets(pressure.silent) || (meets(pressure.unacknowledged) && id == PacketId::Acknowledge) {
+        if meets(pressure.silent)
+            || (meets(pressure.unacknowledged) && id == PacketId::Acknowledge)
+            || (pressure.is_unsigned && id == PacketId::Head)
+        {
             return;
         }
         let (body, after) = match id {
@@ -301,6 +306,7 @@ pub(super) const NO_PRESSURE: Pressure = Pressure {
     margin: None,
     clock_us: 0,
     is_frozen: false,
+    is_unsigned: false,
 };
 
 impl Node for Insider {

@@ -70,6 +70,9 @@ const CALM: Move = Move {
     lasts: Duration::from_secs(1),
 };
 
+/// Nothing is signed, or said to have run.
+const SECRETIVE: Pressure = Pressure { is_unsigned: true, is_frozen: true, ..NO_PRESSURE };
+
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
@@ -145,6 +148,8 @@ fn framing() -> Vec<Move> {
         resume(2_900, None, Trigger::WaitsForVictim(ms(2_050))),
         Move { withheld: Whom::Victim, lasts: ms(4_500), ..CALM },
         Move { silent: Whom::Victim, lasts: ms(2_800), ..CALM },
+        // Nobody can pass on what the victim lacks.
+        Move { withheld: Whom::Victim, pressure: SECRETIVE, lasts: ms(2_800), ..CALM },
     ]
 }
 
@@ -185,6 +190,7 @@ pub(super) fn drawn(rng: &mut ChaCha8Rng, victim: PlayerId) -> Move {
         margin: (below(rng, 4) == 0).then(|| -(below(rng, 8_000) as i16)),
         clock_us: if below(rng, 6) == 0 { below(rng, 8_000_000) as i64 - 4_000_000 } else { 0 },
         is_frozen: below(rng, 8) == 0,
+        is_unsigned: below(rng, 4) == 0,
         ..NO_PRESSURE
     };
     let trigger = {

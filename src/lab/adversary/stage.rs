@@ -154,10 +154,9 @@ impl<'a> Stage<'a> {
         Some(machine.node()?.game().session().player())
     }
 
-    /// Whether nothing tells the adversary from a peer that is far away.
+    /// Whether nothing told the adversary from a peer that is far away, whether or not it still plays.
     fn seems_far(&self) -> bool {
-        let player = self.plan.insider.and_then(|seat| self.players.get(seat));
-        matches!(player, Some(Player::Insider(machine)) if machine.node().is_some_and(Insider::seems_far))
+        self.strategy.as_ref().is_some_and(Strategy::seems_far)
     }
 
     fn absent(&self, seat: usize, start: Time) -> Player {

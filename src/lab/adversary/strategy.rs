@@ -44,6 +44,7 @@ pub(super) struct Strategy {
     /// For how long it lets others wait for its own input.
     caution: Duration,
     next_at: Time,
+    seems_far: bool,
 }
 
 impl Strategy {
@@ -55,7 +56,7 @@ impl Strategy {
         }
         let moves = moves.into_iter().map(|known| (known, 0.0, 0)).collect();
         let caution = Duration::from_millis(1_300 + below(&mut rng, 3_200));
-        Self { goal, rng, me: PlayerId(0), moves, current: None, caution, next_at: from }
+        Self { goal, rng, me: PlayerId(0), moves, current: None, caution, next_at: from, seems_far: false }
     }
 
     /// When it next looks.
@@ -63,10 +64,21 @@ impl Strategy {
         self.next_at
     }
 
+    /// Whether its seat could not be told from a peer that is far away.
+    pub(super) const fn seems_far(&self) -> bool {
+        self.seems_far
+    }
+
+    /// Its match is over.
+    pub(super) const fn stop(&mut self) {
+        self.next_at = Time(u64::MAX);
+    }
+
     /// Looks at the books, and continues its move or makes another one.
     pub(super) fn act(&mut self, now: Time, books: &Books, insider: &mut Insider) {
         self.next_at = now.plus(LOOK_EVERY);
         self.me = insider.game().session().player();
+        self.seems_far |= insider.seems_far();
         let Some(mut current) = self.current else { return self.begin(now, books, insider) };
         let of = self.moves[current.nth].0;
         let is_at_risk = books.waits_for(self.me, self.caution) || books.blame(self.me) > BLAME_MAX;

@@ -1,13 +1,15 @@
 //! Signed chain heads: who sends different inputs of one tick to different peers has signed both.
 //!
 //! Each seat chains the hashes of its own inputs, and signs the head of that chain at a fixed interval
-//! ([`HEADS_PER_S`]). A receiver checks the signature against the chain of the inputs that it was told. Two heads of
+//! ([`HEADS_PER_S`]), and while the match stalls as soon as it tells them ([`SIGN_AGAIN`]): then a peer can prove to
+//! another what a third has withheld from it. A receiver checks the signature against the chain of the inputs that it was told. Two heads of
 //! one seat for one tick with different chains are an [`Equivocation`]: no honest seat signs both, and anybody can
 //! check them. Between two there is nobody to show that to, and nothing is signed.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::boxed::Box;
 use arrayvec::ArrayVec;
+use core::time::Duration;
 
 use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead, canonical};
 use crate::net::connection::keys::CipherKind;
@@ -35,9 +37,13 @@ const HEADS_KEPT: usize = 4;
 /// two have shown to it.
 pub(in crate::net) const HEADS_SHOWN_MAX: usize = 16;
 const _: () = assert!(1 + 3 * HEADS_KEPT + 2 <= HEADS_SHOWN_MAX);
-/// Signatures of one peer that are checked at once, and a second in the long run: each takes 50 to 100 µs.
-const CHECKS_AT_ONCE: u64 = 24;
-const CHECKS_PER_S: u64 = 8;
+/// While the match stalls: the interval at which new inputs are signed, and the last head is repeated if there are none.
+const SIGN_AGAIN: Duration = Duration::from_millis(80);
+const REPEAT: Duration = Duration::from_millis(250);
+/// Signatures of one peer that are checked at once, and a second in the long run: its own, and while it relays those of
+/// two others, each every [`SIGN_AGAIN`]. A check takes 50 to 100 µs.
+const CHECKS_AT_ONCE: u64 = 96;
+const CHECKS_PER_S: u64 = 40;
 /// Chains of each seat that are kept, one for each tick: inputs that are here have at most [`QUEUE_TICKS`] more ticks
 /// than have run, and a search shows heads of the last 64 of those.
 const CHAINS_KEPT: usize = 256;
@@ -99,8 +105,8 @@ pub(in crate::net) struct Heads {
     me: PlayerId,
     /// Ticks from one head to the next.
     every: u32,
-    /// The tick of the last own head.
-    signed: Tick,
+    /// The tick of the last own head, and when it was made.
+    signed: (Tick, Time),
     seats: ArrayVec<SeatHeads, PLAYERS_MAX>,
     /// For the experiments in `lab`: what single peers are told instead of the own inputs.
     lies: BySeat<Option<Box<Lie>>>,
@@ -173,7 +179,7 @@ impl Heads {
         };
         let seats = keys.iter().take(PLAYERS_MAX).map(seat).collect();
         let (every, lies) = ((rate.hz() / HEADS_PER_S).max(1), BySeat::default());
-        Self { match_id, cipher, me, every, signed: Tick(0), seats, lies }
+        Self { match_id, cipher, me, every, signed: (Tick(0), now), seats, lies }
     }
 
     /// Takes in the inputs that have arrived: at least once in [`QUEUE_TICKS`] ticks, as long as the gate keeps them.
@@ -193,13 +199,22 @@ impl Heads {
         }
     }
 
-    /// The tick of the next own head, if the inputs before it were `told`; it is taken out.
-    pub(in crate::net) fn take_due(&mut self, told: Tick) -> Option<Tick> {
-        let due = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
-        (due > self.signed).then(|| {
-            self.signed = due;
+    /// The tick of the next own head, if the inputs before it were `told`; it is taken out. While the match stalls
+    /// (`is_stalled`) it need not be a multiple of the interval, and the last one may come again.
+    pub(in crate::net) fn take_due(&mut self, now: Time, told: Tick, is_stalled: bool) -> Option<Tick> {
+        let in_time = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
+        let is_again = is_stalled && self.due_at(told).is_some_and(|at| now >= at);
+        let due = if is_again { told } else { in_time };
+        (is_again || due > self.signed.0).then(|| {
+            self.signed = (due, now);
             due
         })
+    }
+
+    /// While the match stalls: when the inputs that were `told` are signed.
+    pub(in crate::net) fn due_at(&self, told: Tick) -> Option<Time> {
+        let (tick, at) = self.signed;
+        (told > Tick(0)).then(|| at.plus(if told > tick { SIGN_AGAIN } else { REPEAT }))
     }
 
     /// What is signed for a peer of the own inputs before `tick`: their chain, and the bytes to sign.
@@ -224,9 +239,6 @@ impl Heads {
         gate: &Lockstep,
     ) -> Handled {
         let (tick, next) = (Tick(head.tick), gate.next());
-        if head.tick.checked_rem(self.every) != Some(0) {
-            return Err(DropCause::OutOfPlace);
-        }
         if tick.since(next) > QUEUE_TICKS {
             return Err(TooFarAhead { tick, next }.into());
         }
@@ -303,6 +315,19 @@ impl Heads {
         let chain = inputs.take(count).fold(before, |chain, input| chained(&chain, input));
         let signed = signed_bytes(&self.match_id, seat, tick, &chain);
         heads.verifier.is_good(&signed, &head.signature).then_some(count).ok_or(DropCause::Unauthenticated)
+    }
+
+    /// Whether this seat has signed its inputs before `tick`, those that it has told here.
+    pub(in crate::net) fn has_signed(&mut self, seat: PlayerId, tick: Tick) -> bool {
+        let Some(heads) = self.seats.get_mut(seat.index()) else { return false };
+        let Some(&(newest, signature)) = heads.kept.last().filter(|_| heads.checked < tick) else {
+            return heads.checked >= tick;
+        };
+        if newest >= tick && !heads.is_false {
+            heads.is_false = heads.signed(&self.match_id, seat, (newest, &signature)).is_none();
+            heads.checked = if heads.is_false { heads.checked } else { newest };
+        }
+        heads.checked >= tick
     }
 
     /// The tick of the newest head of a seat over inputs that are here.
@@ -460,11 +485,11 @@ mod tests {
             let head = |tick, chain| Head { tick, signature: signed(1, MATCH, AUTHOR, tick, chain, cipher) };
             let (false_chain, kept) = ([9; 32], |heads: &Heads, from| heads.kept(AUTHOR, Tick(from)).count());
             let chain = tell(&mut gate, &mut heads, 30);
-            assert_eq!(heads.receive(NOW, AUTHOR, head(31, chain), &gate), Err(DropCause::OutOfPlace));
             assert_eq!(heads.receive(NOW, AUTHOR, head(120, chain), &gate), Err(DropCause::TooFarAhead));
             assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Ok(()));
             assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Err(DropCause::Stale));
-            assert_eq!(kept(&heads, 30), 1);
+            assert!(kept(&heads, 30) == 1 && heads.has_signed(AUTHOR, Tick(30)));
+            assert!(!heads.has_signed(AUTHOR, Tick(31)));
             // It waits for the inputs that it covers, and is shown to nobody.
             assert_eq!(heads.receive(NOW, AUTHOR, head(60, false_chain), &gate), Ok(()));
             tell(&mut gate, &mut heads, 60);

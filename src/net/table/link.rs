@@ -207,6 +207,11 @@ impl Link {
         }
     }
 
+    /// Whether the peer has ours for the next tick that it claims to run.
+    pub(in crate::net) fn lacks_anothers(&self) -> bool {
+        self.acked.inputs > self.claims.ran
+    }
+
     /// Notes that the peer has ours up to `acked`; the last of it left here at `sent`, if it is new to the peer.
     pub(in crate::net) fn acknowledge(&mut self, now: Time, acked: Front, sent: Option<Time>) {
         let sent = sent.filter(|_| !Mutation::PongsAlone.is_planted());

@@ -50,7 +50,8 @@ pub(in crate::net) struct StallBudget {
     lacked: Duration,
     /// Since when it is lacking.
     since: Option<Time>,
-    noted: Time,
+    /// Nothing that lacked before this instant counts: it was counted, or could not be received.
+    counts_from: Time,
 }
 
 impl StallBudget {
@@ -70,26 +71,26 @@ impl StallBudget {
             spent,
             lacked,
             since: None,
-            noted: Time(0),
+            counts_from: Time(0),
         }
     }
 
     /// Notes at `now` whether the input for the next tick is lacking although it was due at `from`.
     pub(in crate::net) fn note(&mut self, now: Time, from: Option<Time>) {
         match (from, self.since) {
-            (Some(from), None) => self.since = Some(from.max(self.noted)),
+            (Some(from), None) => self.since = Some(from.max(self.counts_from)),
             (None, Some(since)) => {
                 self.lacked = self.lacked.saturating_add(now.since(since));
-                self.since = None;
+                (self.since, self.counts_from) = (None, now);
             }
             _ => {}
         }
-        self.noted = self.noted.max(now);
     }
 
     /// The tick has run.
     pub(in crate::net) fn ran(&mut self, now: Time) {
         self.note(now, None);
+        self.counts_from = now;
         let refill = self.tick.checked_div(REFILL_PART).unwrap_or_default();
         let most = self.whole.saturating_add(NAME_WITHIN);
         self.spent = self.spent(now).min(most).saturating_sub(refill);
@@ -101,7 +102,7 @@ impl StallBudget {
     /// The local process was suspended for `by`, and could not receive.
     pub(in crate::net) fn forgive(&mut self, now: Time, by: Duration) {
         self.since = self.since.map(|since| since.plus(by));
-        self.noted = self.noted.max(now);
+        self.counts_from = self.counts_from.max(now);
     }
 
     /// Counts what lacks now for this much at most.
@@ -111,9 +112,9 @@ impl StallBudget {
     }
 
     /// Gives the whole budget back: this player's user waits on.
-    pub(in crate::net) fn restore(&mut self) {
+    pub(in crate::net) fn restore(&mut self, now: Time) {
         (self.spent, self.lacked) = (Duration::ZERO, Duration::ZERO);
-        self.since = self.since.map(|_| self.noted);
+        (self.since, self.counts_from) = (self.since.map(|_| now), now);
     }
 
     /// Since when the match has been waiting for this player.
@@ -142,7 +143,7 @@ impl StallBudget {
     /// Leaves a part of the budget ([`LEFT_TO_WHO_NAMES`]): this player has named who it waits for.
     pub(in crate::net) fn restore_part(&mut self, now: Time) {
         let spent = self.spent(now).min(self.whole.saturating_sub(LEFT_TO_WHO_NAMES));
-        self.restore();
+        self.restore(now);
         self.spent = spent;
     }
 
@@ -260,7 +261,7 @@ mod tests {
             budget.ran(at(from + ms));
         };
         stall(&mut budget, 0, 4_000);
-        let after = |budget: &StallBudget| budget.spent(budget.noted).as_millis();
+        let after = |budget: &StallBudget| budget.spent(at(5_000)).as_millis();
         assert_eq!(after(&budget), 3_981);
         for _ in 0..600 {
             budget.ran(at(5_000));

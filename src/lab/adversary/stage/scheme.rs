@@ -38,13 +38,11 @@ impl Stage<'_> {
             return;
         }
         let books = self.books();
-        if let Player::Insider(machine) = &mut self.players[seat]
-            && let Some((insider, _)) = machine.node_at(now)
-            && let Some(strategy) = &mut self.strategy
-        {
-            strategy.act(now, &books, insider);
-        } else {
-            self.strategy = None;
+        let Some(strategy) = &mut self.strategy else { return };
+        let Player::Insider(machine) = &mut self.players[seat] else { return };
+        match machine.node_at(now) {
+            Some((insider, _)) => strategy.act(now, &books, insider),
+            None => strategy.stop(),
         }
     }
 

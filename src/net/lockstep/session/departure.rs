@@ -417,13 +417,12 @@ impl LockstepSession {
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
             return Err(OutOfPlace);
         }
-        if !is_relayed {
-            return self.take_signed(by, relayed);
-        }
-        for (tick, bytes) in
-            (relayed.first..).map(Tick).take_while(|&tick| tick < before).zip(&relayed.inputs)
-        {
+        let claimed = if is_relayed { before.since(Tick(relayed.first)) as usize } else { 0 };
+        for (tick, bytes) in (relayed.first..).map(Tick).zip(relayed.inputs.iter().take(claimed)) {
             play.gate.push(now, player, tick, bytes)?;
+        }
+        if claimed < relayed.inputs.len() {
+            return self.take_signed(by, relayed);
         }
         self.settle_suspects();
         Ok(())

@@ -76,10 +76,11 @@ impl LockstepSession {
 
     /// Signs what was told, if that is due.
     pub(super) fn tell_heads(&mut self) {
+        let now = self.now;
         let Some(play) = &mut self.play else { return };
-        let told = play.revealed();
+        let (told, is_stalled) = (play.revealed(), play.stalls.is_signing(now));
         let Some(heads) = &mut play.heads else { return };
-        let Some(tick) = heads.take_due(told) else { return };
+        let Some(tick) = heads.take_due(now, told, is_stalled) else { return };
         heads.extend(&play.gate);
         let mut last: Option<([u8; 32], Head)> = None;
         for link in 0..self.links.len() {
@@ -121,7 +122,7 @@ impl LockstepSession {
         self.suspect_false_signers();
         let heads = self.play.as_ref().and_then(|play| play.heads.as_ref());
         if heads.is_some_and(|heads| heads.newest(player) > before) {
-            self.relay_signed(player);
+            self.relay_signed(player, before);
         }
     }
 
@@ -140,12 +141,11 @@ impl LockstepSession {
         let heads = play.heads.as_mut().ok_or(OutOfPlace)?;
         play.stalls.since(author).filter(|_| play.fair.is_none()).ok_or(OutOfPlace)?;
         let from = play.gate.next_needed(author);
-        let run = play.stalls.take_run(by, relayed, from);
-        let Some((run, head)) = run.zip(relayed.head.as_ref()) else { return Ok(()) };
+        let Some((head, run)) = play.stalls.take_run(by, relayed, from) else { return Ok(()) };
         heads.extend(&play.gate);
-        let count = heads.check_relayed(now, by, (author, head), run.iter().map(|input| &input[..]))?;
-        for (tick, input) in (from.0..).map(Tick).zip(run.iter().take(count)) {
-            play.gate.push(now, author, tick, input)?;
+        let count = heads.check_relayed(now, by, (author, &head), run.iter().map(|(_, input)| &input[..]))?;
+        for (tick, input) in run.iter().take(count) {
+            play.gate.push(now, author, *tick, input)?;
         }
         Ok(())
     }

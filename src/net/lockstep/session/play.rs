@@ -36,6 +36,9 @@ use crate::sim::{
 
 /// Most time between the beginnings of two peers: as far as a start can be named ahead.
 const START_APART_MAX: Duration = Duration::from_secs(10);
+/// A peer that has not acknowledged an input for this long does not keep this one from committing more: others pass on
+/// what it lacks.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
 
@@ -328,7 +331,9 @@ impl LockstepSession {
         let here = self.links.iter().filter(|link| self.is_direct(link));
         let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
         let reveal = play.fair.as_ref().and_then(|fair| fair.reveal_at());
-        [seal, run, reveal, play.pauses.due_at()].into_iter().chain(links).flatten().min()
+        let heads = play.heads.as_ref().filter(|_| !is_on && play.stalls.is_signing(self.now));
+        let sign = heads.and_then(|heads| heads.due_at(play.revealed()));
+        [seal, run, reveal, sign, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
     /// Sends all inputs that the peer lacks, with our acknowledgements; schedules the next transmission.
@@ -413,10 +418,15 @@ impl LockstepSession {
 
     /// Inputs that every remaining peer has acknowledged need not be resent.
     pub(super) fn forget_what_all_know(&mut self) {
+        let Some(play) = &self.play else { return };
         // Others pass on to the rest what they lack.
-        let relayed = self.play.as_ref().map(|play| play.stalls.relayed(self.now)).unwrap_or_default();
-        let direct = self.links.iter().filter(|link| self.is_direct(link) && !relayed.contains(link.player));
-        let acked = direct.map(|link| link.acked.inputs).min();
+        let relayed = play.stalls.relayed(self.now);
+        let is_asked = |link: &&Link| {
+            let lacked = play.own.inputs.since(link.acked.inputs).next();
+            let is_late = lacked.is_some_and(|lacked| self.now.since(lacked.at) >= ACKNOWLEDGED_WITHIN);
+            self.is_direct(link) && !relayed.contains(link.player) && !is_late
+        };
+        let acked = self.links.iter().filter(is_asked).map(|link| link.acked.inputs).min();
         let Some(play) = &mut self.play else { return };
         play.known_to_all = acked.unwrap_or(play.own.inputs.next());
         play.own.inputs.forget(play.known_to_all);

@@ -2,14 +2,17 @@
 //! lacks, and given up once its budget is spent.
 //!
 //! A seat whose input is lacking may itself lack the input of another, who sends it to everybody else. So a peer that
-//! has run more than who holds it up passes on what it has. Who lacks an input of a tick that its author claims to have
-//! run takes it from others: an honest author says so in the very datagram that brings the input, so nobody can forge what
-//! another sends. And who waits for another has waited for it at least as long as others wait for the two of them: it
-//! names the cause first, and then has a part of its budget again.
+//! has run more than who holds it up passes on what it has. Who lacks an input takes it from others if its author has
+//! signed it, as each does at short intervals while the match stalls. It also takes inputs of ticks that their author
+//! claims to have run: an honest author says so in the very datagram that brings the input, so nobody can forge what
+//! another sends. Who does not sign what it has told holds the match up, too: then nobody can pass it on. And who waits
+//! for another has waited for it at least as long as others wait for the two of them: it names the cause first, and then
+//! has a part of its budget again.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::play::Play;
 use super::{LockstepSession, Phase};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
@@ -17,6 +20,7 @@ use crate::net::lockstep::gate::{CanonicalInput, QUEUE_TICKS};
 #[cfg(doc)]
 use crate::net::mutation::Mutation;
 use crate::net::table::delay::InputDelay;
+use crate::net::table::link::Link;
 use crate::net::table::settings::OnLoss;
 use crate::net::table::stall_budget::StallBudget;
 use crate::net::time::Time;
@@ -25,10 +29,20 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Time that a user has to decide on a player whose budget is spent, before the match continues without it.
 pub(super) const DECIDE_WITHIN: Duration = Duration::from_secs(10);
-/// Time after which a peer that holds the match up is helped, and the interval in which it is helped again.
+/// A peer is helped once it is behind by this much more than a retransmission timeout, or has held the match up for as
+/// long.
+const BEHIND: Duration = Duration::from_millis(100);
+/// The interval in which a peer is helped again.
 const HELP_EVERY: Duration = Duration::from_millis(250);
-/// For this long after it was needed inputs are passed on, and taken from others.
+/// For this long after it was needed inputs are passed on, taken from others, and signed as they are told.
 const HELP_LASTS: Duration = Duration::from_secs(10);
+/// Time for which a tick may be late before its inputs must be signed, so that they can be passed on. Shorter stalls may
+/// come from a slow link, to which signatures would be a burden.
+const LATE: Duration = Duration::from_millis(500);
+/// Time for which a tick may be late, beyond two retransmission timeouts, before a signature is lacking.
+const SIGNED_WITHIN: Duration = Duration::from_millis(700);
+/// The same with any retransmission timeouts: who answers late on purpose has no more time to sign.
+const SIGNED_WITHIN_MAX: Duration = Duration::from_millis(1_700);
 /// In a fair match: time to reveal an input once all commitments are here, if one came after its tick was due.
 const REVEAL_WITHIN: Duration = Duration::from_secs(1);
 
@@ -40,6 +54,8 @@ pub(super) struct Stalls {
     judged_from: BySeat<Time>,
     /// Until when each seat's inputs are taken from others, too.
     relayed_until: BySeat<Time>,
+    /// Until when inputs are signed as they are told.
+    signing_until: Time,
     /// Whether each seat has named a cause since its budget was last whole.
     has_named: BySeat<bool>,
     /// Inputs that are passed on to each seat.
@@ -53,9 +69,10 @@ pub(super) struct Stalls {
 #[derive(Clone, Debug, Default)]
 struct Run {
     author: PlayerId,
-    first: Tick,
-    /// Those of `first` and the ticks that follow it, at most [`QUEUE_TICKS`].
-    inputs: Vec<CanonicalInput>,
+    /// In the order of their ticks, of which each is there once, at most [`QUEUE_TICKS`].
+    inputs: Vec<(Tick, CanonicalInput)>,
+    /// The newest head over them.
+    head: Option<Head>,
 }
 
 /// Inputs of others for a seat that holds the match up because it lacks them.
@@ -81,6 +98,7 @@ impl Stalls {
             budgets: BySeat::from_fn(|| StallBudget::new(tick, timeout, own)),
             judged_from: BySeat::default(),
             relayed_until: BySeat::default(),
+            signing_until: Time(0),
             has_named: BySeat::default(),
             help: BySeat::default(),
             runs: BySeat::default(),
@@ -109,6 +127,11 @@ impl Stalls {
         }
     }
 
+    /// Whether inputs are signed as they are told.
+    pub(super) fn is_signing(&self, now: Time) -> bool {
+        now < self.signing_until
+    }
+
     /// The seats whose inputs are taken from others, too.
     pub(super) fn relayed(&self, now: Time) -> Seats {
         (0..PLAYERS_MAX as u8).map(PlayerId).filter(|&player| now < self.relayed_until[player]).collect()
@@ -122,23 +145,30 @@ impl Stalls {
         }
     }
 
-    /// Adds inputs, relayed `by` a seat, to those that are no use yet. Returns those of the ticks from `from` on, if the
-    /// first of them is here. A gap is filled when they are relayed again.
+    /// Adds inputs, relayed `by` a seat, to those that are of no use yet. Returns those of the ticks from `from` on, and the
+    /// newest head, once all that it covers are here. A gap is filled when they are relayed again.
     pub(super) fn take_run(
         &mut self,
         by: PlayerId,
         relayed: &Relayed,
         from: Tick,
-    ) -> Option<&[CanonicalInput]> {
-        let (run, first) = (&mut self.runs[by], Tick(relayed.first));
-        let is_next = run.author == relayed.player && first == run.first.plus(run.inputs.len() as u32);
-        if !is_next {
-            *run = Run { author: relayed.player, first, inputs: core::mem::take(&mut run.inputs) };
+    ) -> Option<(Head, &[(Tick, CanonicalInput)])> {
+        let run = &mut self.runs[by];
+        if run.author != relayed.player {
+            (run.author, run.head) = (relayed.player, None);
             run.inputs.clear();
         }
-        let room = (QUEUE_TICKS as usize).saturating_sub(run.inputs.len());
-        run.inputs.extend(relayed.inputs.iter().take(room).cloned());
-        (run.first <= from).then(|| run.inputs.get(from.since(run.first) as usize..)).flatten()
+        let (first, until) = (Tick(relayed.first), from.plus(QUEUE_TICKS));
+        let again = first..first.plus(relayed.inputs.len() as u32);
+        run.inputs.retain(|(tick, _)| *tick >= from && !again.contains(tick));
+        let new = (first.0..).map(Tick).zip(relayed.inputs.iter().cloned());
+        run.inputs.extend(new.filter(|(tick, _)| (from..until).contains(tick)));
+        run.inputs.sort_unstable_by_key(|(tick, _)| *tick);
+        run.head = relayed.head.or(run.head);
+        let head = run.head.filter(|head| Tick(head.tick) > from)?;
+        let last = Tick(head.tick - 1);
+        let is_whole = run.inputs.get(last.since(from) as usize).is_some_and(|(tick, _)| *tick == last);
+        is_whole.then(|| run.head.take()).flatten().map(|head| (head, &run.inputs[..]))
     }
 
     /// Whether inputs are passed on to this seat.
@@ -167,13 +197,32 @@ impl Stalls {
     }
 }
 
+impl Play {
+    /// Whether the next tick has been late for so long that this peer must have signed its input, which is here. A peer that
+    /// claims to have run the tick need not: then others take its inputs unsigned. In a fair match nobody takes signed
+    /// inputs from others.
+    fn lacks_signature(&mut self, now: Time, link: &Link) -> bool {
+        let within = SIGNED_WITHIN + link.connection.rtt.timeout(Duration::ZERO).saturating_mul(2);
+        let within = within.min(SIGNED_WITHIN_MAX);
+        let (next, late) = (self.gate.next(), now.since(self.due()));
+        let must = self.fair.is_none() && late >= within && link.claims.ran <= next;
+        let heads = self.heads.as_mut().filter(|_| must);
+        heads.is_some_and(|heads| !heads.has_signed(link.player, next.plus(1)))
+    }
+}
+
 impl LockstepSession {
-    /// Measures who holds the match up: whose input for the next tick is not here although the tick is due.
+    /// Measures who holds the match up: whose input for the next tick is not here, or not signed, although the tick is due.
     pub(super) fn note_stalls(&mut self) {
         let (now, is_running) = (self.now, matches!(self.phase, Phase::Running));
+        let is_outrun =
+            is_running && self.links.iter().any(|link| self.is_direct(link) && self.outruns(link));
         let Some(play) = &mut self.play else { return };
         let is_due = is_running && play.is_due(now);
         let (due, withholding) = (play.due(), play.withholding());
+        if is_outrun || is_due && now.since(due) >= LATE {
+            play.stalls.signing_until = now.plus(HELP_LASTS);
+        }
         for link in &self.links {
             let player = link.player;
             if is_due && !withholding.is_empty() && !withholding.contains(player) {
@@ -181,13 +230,25 @@ impl LockstepSession {
                 play.stalls.judged_from[player] = now.plus(REVEAL_WITHIN);
             }
             let from = due.max(play.stalls.judged_from[player]);
-            let lacks = is_due && now > from && !link.is_gone && play.gate.lacks(player);
+            let lacks = is_due
+                && now > from
+                && !link.is_gone
+                && (play.gate.lacks(player) || is_outrun && play.lacks_signature(now, link));
             let budget = &mut play.stalls.budgets[player];
             budget.note(now, lacks.then_some(from));
             if budget.is_relayed(now) {
                 play.stalls.relayed_until[player] = now.plus(HELP_LASTS);
             }
         }
+    }
+
+    /// Whether this peer claims to have run much less than this one, more than its claim takes to arrive, although it has the
+    /// input from here for its next tick: so it lacks another's.
+    fn outruns(&self, link: &Link) -> bool {
+        let Some(play) = &self.play else { return false };
+        let behind = u64::from(play.history.ran().since(link.claims.ran));
+        let apart = Duration::from_micros(behind * play.own.clock.tick_us().unsigned_abs());
+        link.lacks_anothers() && apart > BEHIND + link.connection.rtt.timeout(Duration::ZERO)
     }
 
     /// Helps and judges those who hold the match up.
@@ -278,7 +339,7 @@ impl LockstepSession {
     pub fn wait_longer(&mut self) {
         let Some(play) = &mut self.play else { return };
         if let Some(Question { player, .. }) = play.stalls.question.take() {
-            play.stalls.budgets[player].restore();
+            play.stalls.budgets[player].restore(self.now);
         }
     }
 
@@ -305,11 +366,12 @@ impl LockstepSession {
         }
     }
 
-    /// A player has signed more inputs: passes them on to peers that are helped, who now take them from others.
-    pub(super) fn relay_signed(&mut self, player: PlayerId) {
+    /// A player has signed its inputs from the tick `before` on: passes them on to peers that are helped. What was lost of
+    /// those before it they get again when they are helped again.
+    pub(super) fn relay_signed(&mut self, player: PlayerId, before: Tick) {
         for link in 0..self.links.len() {
             let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
-            let from = to.claims.ran;
+            let from = to.claims.ran.max(before);
             if to.player != player
                 && play.stalls.is_helped(to.player, self.now)
                 && self.is_direct(to)
@@ -338,8 +400,9 @@ impl LockstepSession {
                 Phase::Ending { end: End::Finished, since, until: None, .. } => Some(*since),
                 _ => None,
             };
-            let is_stuck = since.is_some_and(|since| now.since(since) >= HELP_EVERY);
-            if !is_stuck
+            let is_stuck = since.is_some_and(|since| now.since(since) >= BEHIND);
+            let is_outrun = matches!(self.phase, Phase::Running) && self.outruns(peer);
+            if !(is_stuck && peer.lacks_anothers() || is_outrun)
                 || ran >= play.history.ran()
                 || now < play.stalls.help[player].again_at
                 || !self.is_direct(peer)
