@@ -47,7 +47,7 @@ const fn limit(id: PacketId) -> (u64, u64) {
         PacketId::PathChallenge | PacketId::PathResponse => (240, 64),
         // The guest repeats its entry ten times a second.
         PacketId::JoinEntry | PacketId::JoinConfirm => (64, 20),
-        // Twice a second, and 12 times while the match stalls.
+        // Twice a second, and 12 times while a peer is behind.
         PacketId::Head => (96, 24),
         PacketId::ShownHead => (96, 16),
         PacketId::Chat => (64, 8),

@@ -1,8 +1,8 @@
 //! Signed chain heads: who sends different inputs of one tick to different peers has signed both.
 //!
 //! Each seat chains the hashes of its own inputs, and signs the head of that chain at a fixed interval
-//! ([`HEADS_PER_S`]), and while the match stalls as soon as it tells them ([`SIGN_AGAIN`]): then a peer can prove to
-//! another what a third has withheld from it. A receiver checks the signature against the chain of the inputs that it was told. Two heads of
+//! ([`HEADS_PER_S`]), and while another peer is behind as soon as it tells them ([`SIGN_AGAIN`]): then a peer can prove
+//! to that one what a third has withheld from it. A receiver checks the signature against the chain of the inputs that it was told. Two heads of
 //! one seat for one tick with different chains are an [`Equivocation`]: no honest seat signs both, and anybody can
 //! check them. Between two there is nobody to show that to, and nothing is signed.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
@@ -37,7 +37,8 @@ const HEADS_KEPT: usize = 4;
 /// two have shown to it.
 pub(in crate::net) const HEADS_SHOWN_MAX: usize = 16;
 const _: () = assert!(1 + 3 * HEADS_KEPT + 2 <= HEADS_SHOWN_MAX);
-/// While the match stalls: the interval at which new inputs are signed, and the last head is repeated if there are none.
+/// While another peer is behind: the interval at which new inputs are signed, and the last head is repeated if there are
+/// none.
 const SIGN_AGAIN: Duration = Duration::from_millis(80);
 const REPEAT: Duration = Duration::from_millis(250);
 /// Signatures of one peer that are checked at once, and a second in the long run: its own, and while it relays those of
@@ -199,11 +200,11 @@ impl Heads {
         }
     }
 
-    /// The tick of the next own head, if the inputs before it were `told`; it is taken out. While the match stalls
-    /// (`is_stalled`) it need not be a multiple of the interval, and the last one may come again.
-    pub(in crate::net) fn take_due(&mut self, now: Time, told: Tick, is_stalled: bool) -> Option<Tick> {
+    /// The tick of the next own head, if the inputs before it were `told`; it is taken out. While another
+    /// peer is behind (`is_urgent`) it need not be a multiple of the interval, and the last one may come again.
+    pub(in crate::net) fn take_due(&mut self, now: Time, told: Tick, is_urgent: bool) -> Option<Tick> {
         let in_time = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
-        let is_again = is_stalled && self.due_at(told).is_some_and(|at| now >= at);
+        let is_again = is_urgent && self.due_at(told).is_some_and(|at| now >= at);
         let due = if is_again { told } else { in_time };
         (is_again || due > self.signed.0).then(|| {
             self.signed = (due, now);
@@ -211,7 +212,7 @@ impl Heads {
         })
     }
 
-    /// While the match stalls: when the inputs that were `told` are signed.
+    /// While another peer is behind: when the inputs that were `told` are signed.
     pub(in crate::net) fn due_at(&self, told: Tick) -> Option<Time> {
         let (tick, at) = self.signed;
         (told > Tick(0)).then(|| at.plus(if told > tick { SIGN_AGAIN } else { REPEAT }))

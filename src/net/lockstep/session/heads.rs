@@ -78,9 +78,9 @@ impl LockstepSession {
     pub(super) fn tell_heads(&mut self) {
         let now = self.now;
         let Some(play) = &mut self.play else { return };
-        let (told, is_stalled) = (play.revealed(), play.stalls.is_signing(now));
+        let (told, is_urgent) = (play.revealed(), play.stalls.is_signing(now));
         let Some(heads) = &mut play.heads else { return };
-        let Some(tick) = heads.take_due(now, told, is_stalled) else { return };
+        let Some(tick) = heads.take_due(now, told, is_urgent) else { return };
         heads.extend(&play.gate);
         let mut last: Option<([u8; 32], Head)> = None;
         for link in 0..self.links.len() {
