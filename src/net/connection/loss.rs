@@ -5,6 +5,8 @@ use arrayvec::ArrayVec;
 
 /// Datagrams per measurement window.
 const WINDOW: u64 = 128;
+/// The first window is shorter: until it has ended nothing is sent twice.
+const WINDOW_FIRST: u64 = 16;
 /// How many windows count together: at 2 % loss a single window often shows none.
 const WINDOWS: usize = 8;
 
@@ -28,7 +30,7 @@ impl Loss {
     pub(super) fn observe(&mut self, sent: u64, arrived: u64) {
         let all = (sent, arrived);
         let (sent, arrived) = (sent.saturating_sub(self.ended_at.0), arrived.saturating_sub(self.ended_at.1));
-        if sent < WINDOW {
+        if sent < if self.per_mille.is_none() { WINDOW_FIRST } else { WINDOW } {
             return;
         }
         self.ended_at = all;
@@ -51,6 +53,19 @@ impl Loss {
 mod tests {
     use super::*;
     use crate::net::connection::protection::{OpeningRoom, PacketProtection};
+
+    #[test]
+    fn loss_is_known_after_sixteen_datagrams_and_then_over_windows_of_128() {
+        let mut loss = Loss::default();
+        loss.observe(15, 15);
+        assert_eq!(loss.per_mille(), None);
+        loss.observe(16, 15);
+        assert_eq!(loss.per_mille(), Some(62));
+        loss.observe(16 + 127, 15 + 127);
+        assert_eq!(loss.per_mille(), Some(62));
+        loss.observe(16 + 128, 15 + 128);
+        assert_eq!(loss.per_mille(), Some(6));
+    }
 
     #[test]
     fn loss_is_the_share_of_counters_that_never_arrived() {

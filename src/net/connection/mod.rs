@@ -114,7 +114,7 @@ impl Connection {
             protection,
             rtt: Rtt::default(),
             loss: Loss::default(),
-            lost_there: LOSSY_PER_MILLE + 1,
+            lost_there: 0,
             pace: Pace::new(now),
             clock: RemoteClock::default(),
             heard_at: now,
