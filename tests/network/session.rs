@@ -405,21 +405,6 @@ fn every_link_leads_to_the_end() {
     }
 }
 
-/// An idle player sends 32 kbit/s, and twice that where each datagram is sent twice.
-#[test]
-fn a_match_begins_without_a_queue_on_a_slow_upstream() {
-    let mut peers = [
-        Peer::new(host(300, InputDelay::Auto), HOST, "delay=20ms"),
-        Peer::new(guest(InputDelay::Auto), GUEST, "delay=20ms,rate=48kbit,queue=1s"),
-    ];
-    run(&mut peers, Duration::from_secs(30), |_, _| {});
-    assert_eq!(peers[0].ends, [End::Finished]);
-    let longest = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
-    assert!(longest < Duration::from_millis(20), "{longest:?}");
-    let delay_us = peers[1].session.seated().and_then(|guest| guest.delay_us()).expect("a delay");
-    assert!(delay_us < 30_000, "{delay_us} us");
-}
-
 #[test]
 fn other_versions_are_named_on_both_sides() {
     use mini_rts_arena::net::PROTOCOL_VERSION;

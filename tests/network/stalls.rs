@@ -4,7 +4,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::peers::{HOST, Peer, Wire, address, body, mesh, pair, run, with_body, with_header};
+use crate::peers::{
+    GUEST, HOST, Peer, Wire, address, body, guest, host, mesh, pair, run, with_body, with_header,
+};
 use mini_rts_arena::game::{ControllerChoice, data};
 use mini_rts_arena::lab::{
     Act, CampaignOptions, Change, Fault, LinkFaults, Scenario, VirtualMatch, VirtualSetup,
@@ -105,6 +107,21 @@ fn who_cannot_carry_the_match_is_named_and_given_up_alone() {
     // Who waits for it itself is named now and then, until it has had what the others have.
     let [first, second, third] = named_for;
     assert!(third > Duration::from_secs(4) && third > first + second, "{named_for:?}");
+}
+
+/// An idle player sends 32 kbit/s, and twice that where each datagram is sent twice.
+#[test]
+fn a_match_begins_without_a_queue_on_a_slow_upstream() {
+    let mut peers = [
+        Peer::new(host(300, InputDelay::Auto), HOST, "delay=20ms"),
+        Peer::new(guest(InputDelay::Auto), GUEST, "delay=20ms,rate=48kbit,queue=1s"),
+    ];
+    run(&mut peers, Duration::from_secs(30), |_, _| {});
+    assert_eq!(peers[0].ends, [End::Finished]);
+    let longest = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+    assert!(longest < Duration::from_millis(20), "{longest:?}");
+    let delay_us = peers[1].session.seated().and_then(LockstepSession::delay_us).expect("a delay");
+    assert!(delay_us < 30_000, "{delay_us} us");
 }
 
 /// Withholds the inputs from the last peer for `length` at the beginning of each `every`.

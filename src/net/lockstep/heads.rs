@@ -12,10 +12,11 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead, canonical};
+use super::input_chain::{Chain, InputChain, chained};
 use crate::net::connection::keys::CipherKind;
 use crate::net::connection::signing::{Signature, SigningKey, Verifier};
 use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::indexed::{BySeat, Ring};
+use crate::net::indexed::BySeat;
 use crate::net::rate_limit::TokenBucket;
 use crate::net::time::Time;
 use crate::net::wire::message::{Head, ShownHead};
@@ -45,16 +46,10 @@ const REPEAT: Duration = Duration::from_millis(250);
 /// two others, each every [`SIGN_AGAIN`]. A check takes 50 to 100 µs.
 const CHECKS_AT_ONCE: u64 = 96;
 const CHECKS_PER_S: u64 = 40;
-/// Chains of each seat that are kept, one for each tick: inputs that are here have at most [`QUEUE_TICKS`] more ticks
-/// than have run, and a search shows heads of the last 64 of those.
-const CHAINS_KEPT: usize = 256;
 
 const DOMAIN: &[u8; 34] = b"mini-rts-arena 2026-11 chain heads";
 /// Domain, match, seat, tick, chain.
 const SIGNED_BYTES: usize = DOMAIN.len() + 32 + 1 + 4 + 32;
-
-/// The hash over a seat's inputs from tick 0 on.
-type Chain = [u8; 32];
 
 /// The proof that a seat has told different inputs of one tick: two heads that it has signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,35 +125,6 @@ struct SeatHeads {
     checks: TokenBucket,
 }
 
-/// The chain over one more input.
-fn chained(before: &Chain, input: &[u8]) -> Chain {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(before).update(input);
-    *hasher.finalize().as_bytes()
-}
-
-/// The chain over a seat's inputs after each of the last ticks.
-#[derive(Clone, Debug, Default)]
-struct InputChain {
-    /// The number of ticks that are covered.
-    until: Tick,
-    /// By number of ticks.
-    chains: Ring<Chain, CHAINS_KEPT>,
-}
-
-impl InputChain {
-    fn push(&mut self, input: &[u8]) {
-        let next = self.until.plus(1);
-        self.chains[next] = chained(&self.chains[self.until], input);
-        self.until = next;
-    }
-
-    fn after(&self, ticks: Tick) -> Option<&Chain> {
-        let is_kept = ticks <= self.until && self.until.since(ticks) < CHAINS_KEPT as u32;
-        is_kept.then(|| &self.chains[ticks])
-    }
-}
-
 impl Heads {
     /// Before tick 0 of the match with this id; `keys` are those of the seats.
     pub(in crate::net) fn new(
@@ -187,8 +153,8 @@ impl Heads {
     pub(in crate::net) fn extend(&mut self, gate: &Lockstep) {
         for (seat, heads) in self.seats.iter_mut().enumerate() {
             let player = PlayerId(seat as u8);
-            while heads.chain.until < gate.next_needed(player)
-                && let Some(input) = gate.encoded(player, heads.chain.until)
+            while heads.chain.until() < gate.next_needed(player)
+                && let Some(input) = gate.encoded(player, heads.chain.until())
             {
                 heads.chain.push(input);
             }
@@ -305,7 +271,7 @@ impl Heads {
         inputs: impl ExactSizeIterator<Item = &'a [u8]>,
     ) -> Result<usize, DropCause> {
         let (author, tick) = (seat.index(), Tick(head.tick));
-        let until = self.seats.get(author).ok_or(DropCause::OutOfPlace)?.chain.until;
+        let until = self.seats.get(author).ok_or(DropCause::OutOfPlace)?.chain.until();
         let count =
             usize::try_from(tick.since(until)).ok().filter(|count| (1..=inputs.len()).contains(count));
         let count = count.ok_or(DropCause::Stale)?;
@@ -371,7 +337,7 @@ impl Heads {
     pub(in crate::net) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
         let Some(own) = self.seats.get(self.me.index()) else { return };
         if self.lies[to].is_none() && own.chain.after(tick).is_some() {
-            let chain = InputChain { until: tick, chains: own.chain.chains.clone() };
+            let chain = own.chain.until_tick(tick);
             self.lies[to] = Some(Box::new(Lie { tick, hero, chain }));
         }
     }
@@ -408,8 +374,8 @@ struct Lie {
 
 impl Lie {
     fn extend(&mut self, gate: &Lockstep, me: PlayerId) {
-        while self.chain.until < gate.next_needed(me) {
-            let tick = self.chain.until;
+        while self.chain.until() < gate.next_needed(me) {
+            let tick = self.chain.until();
             let Some(bytes) = gate.encoded(me, tick) else { return };
             let Ok(told) = postcard::from_bytes::<PlayerInput>(bytes) else { return };
             // Where a control is held on, only that is said.

@@ -4,4 +4,5 @@ pub(super) mod desync;
 pub(super) mod fair;
 pub(super) mod gate;
 pub(super) mod heads;
+mod input_chain;
 pub(super) mod session;

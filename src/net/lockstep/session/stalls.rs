@@ -12,7 +12,6 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::play::Play;
 use super::{LockstepSession, Phase};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
@@ -196,18 +195,12 @@ impl Stalls {
     }
 }
 
-impl Play {
-    /// Whether the next tick has been late for so long that this peer must have signed its input, which is here. A peer that
-    /// claims to have run the tick need not: then others take its inputs unsigned. In a fair match nobody takes signed
-    /// inputs from others.
-    fn lacks_signature(&mut self, now: Time, link: &Link) -> bool {
-        let within = SIGNED_WITHIN + link.connection.rtt.timeout(Duration::ZERO).saturating_mul(2);
-        let within = within.min(SIGNED_WITHIN_MAX);
-        let (next, late) = (self.gate.next(), now.since(self.due()));
-        let must = self.fair.is_none() && late >= within && link.claims.ran <= next;
-        let heads = self.heads.as_mut().filter(|_| must);
-        heads.is_some_and(|heads| !heads.has_signed(link.player, next.plus(1)))
-    }
+/// Whether a peer must have signed its input for the `next` tick, which is here and `late` by so much. A peer that claims to
+/// have run the tick need not: then others take its inputs unsigned. In a fair match nobody takes signed inputs from
+/// others.
+fn must_have_signed(link: &Link, next: Tick, late: Duration) -> bool {
+    let within = SIGNED_WITHIN + link.connection.rtt.timeout(Duration::ZERO).saturating_mul(2);
+    link.claims.ran <= next && late >= within.min(SIGNED_WITHIN_MAX)
 }
 
 impl LockstepSession {
@@ -222,6 +215,11 @@ impl LockstepSession {
         if is_outrun || is_due && now.since(due) >= LATE {
             play.stalls.signing_until = now.plus(HELP_LASTS);
         }
+        let (next, is_fair, late) = (play.gate.next(), play.fair.is_some(), now.since(due));
+        let must_sign = |link: &Link| is_outrun && !is_fair && must_have_signed(link, next, late);
+        let heads = &mut play.heads;
+        let mut has_signed =
+            |player| heads.as_mut().is_none_or(|heads| heads.has_signed(player, next.plus(1)));
         for link in &self.links {
             let player = link.player;
             if is_due && !withholding.is_empty() && !withholding.contains(player) {
@@ -232,7 +230,7 @@ impl LockstepSession {
             let lacks = is_due
                 && now > from
                 && !link.is_gone
-                && (play.gate.lacks(player) || is_outrun && play.lacks_signature(now, link));
+                && (play.gate.lacks(player) || must_sign(link) && !has_signed(player));
             let budget = &mut play.stalls.budgets[player];
             budget.note(now, lacks.then_some(from));
             if budget.is_relayed(now) {
