@@ -63,6 +63,8 @@ pub struct Join {
     prove_by: Time,
     /// When to ask again.
     ask_at: Time,
+    /// Number of requests without a cookie, with the nonce of now, that no challenge has answered.
+    unanswered: u32,
     /// The refusal of the last request, and how many requests in a row had one.
     refused: Option<Refusal>,
     refusals: u8,
@@ -180,6 +182,7 @@ impl Join {
             ask_at: now,
             refused: None,
             refusals: 0,
+            unanswered: 0,
             unproven: 0,
             phase: Phase::Asking,
             checks: TokenBucket::new(now, CHECKS_PER_S, CHECKS_PER_S),
@@ -261,7 +264,11 @@ impl Join {
         if !is_ours {
             return Err(DropCause::Unauthenticated);
         }
-        if matches!(self.phase, Phase::Exchanging(_)) && cookie == self.request.cookie {
+        // A request that was repeated before the first answer may bring the cookie of the next time slot. The first is
+        // still good, and its exchange has begun.
+        let is_late = self.unanswered > 0;
+        self.unanswered = self.unanswered.saturating_sub(1);
+        if matches!(self.phase, Phase::Exchanging(_)) && (is_late || cookie == self.request.cookie) {
             return Err(DropCause::Repeated);
         }
         if !self.checks.take(self.now, 1) {
@@ -330,7 +337,7 @@ impl Join {
     fn begin_anew(&mut self) {
         self.request.nonce = self.guest.rng.next_u64();
         (self.request.cookie, self.request.share) = ([0; 16], [0; 32]);
-        (self.refused, self.refusals) = (None, 0);
+        (self.refused, self.refusals, self.unanswered) = (None, 0, 0);
         self.phase = Phase::Asking;
     }
 
@@ -400,6 +407,7 @@ impl Join {
                 self.out.transmit(self.guest.host, entry);
             }
             Phase::Asking => {
+                self.unanswered = self.unanswered.saturating_add(1);
                 for at in 0..=self.alternatives.len() {
                     let other = at.checked_sub(1).and_then(|at| self.alternatives.get(at));
                     let to = other.copied().unwrap_or(self.guest.host);

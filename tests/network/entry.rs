@@ -236,6 +236,28 @@ fn a_guest_has_its_seat_in_time_beside_a_flood_of_key_exchanges_in_all_of_twenty
     check_floods(0..20);
 }
 
+/// Requests repeated before the first answer is here get two cookies if the time slot of cookies ends between them.
+#[test]
+fn a_cookie_that_changes_during_a_join_makes_no_guest_begin_anew() {
+    const SLOT_ENDS: Time = Time(30_000_000);
+    for architecture in [Architecture::P2p, Architecture::ClientServer] {
+        for one_way_ms in [60, 160] {
+            for before_ms in (0..700).step_by(20) {
+                let mut entrance = Entrance::new(Host::new(architecture, RoomCode::OPEN));
+                let begins = SLOT_ENDS.shifted(-1_000 * before_ms);
+                entrance.now = begins;
+                entrance.guests.push(Guest::new(begins, GUEST, one_way_ms, guest_config(), true, 3));
+                while entrance.guests[0].seat.is_none() {
+                    let took = entrance.now.since(begins);
+                    let most = Duration::from_millis(6 * one_way_ms + 120);
+                    assert!(took < most, "{one_way_ms} ms, {before_ms} ms before: {took:?}");
+                    entrance.step();
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn wrong_codes_from_many_addresses_do_not_delay_a_guest() {
     let codes = || [RoomCode::of("tea at five"), RoomCode::of("tea at six")];
