@@ -63,7 +63,7 @@ pub struct Join {
     prove_by: Time,
     /// When to ask again.
     ask_at: Time,
-    /// Number of requests without a cookie, with the nonce of now, that no challenge has answered.
+    /// Number of requests without a cookie, with the current nonce, that no challenge has answered.
     unanswered: u32,
     /// The refusal of the last request, and how many requests in a row had one.
     refused: Option<Refusal>,
@@ -264,8 +264,8 @@ impl Join {
         if !is_ours {
             return Err(DropCause::Unauthenticated);
         }
-        // A request that was repeated before the first answer may bring the cookie of the next time slot. The first is
-        // still good, and its exchange has begun.
+        // The answer to a repeated request may have the cookie of the next time slot. The first cookie is still valid, and
+        // its exchange has begun.
         let is_late = self.unanswered > 0;
         self.unanswered = self.unanswered.saturating_sub(1);
         if matches!(self.phase, Phase::Exchanging(_)) && (is_late || cookie == self.request.cookie) {

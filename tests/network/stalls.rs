@@ -103,7 +103,7 @@ fn who_cannot_carry_the_match_is_named_and_given_up_alone() {
     let ran = peers[0].ran_at.iter().filter(|&&at| at > PLAYING && at <= gone_at).count() as f64 / 60.0;
     let stood = gone_at.since(PLAYING).as_secs_f64() - ran;
     assert!(stood < 15.0 + ran / 10.0, "it stood for {stood} s and ran for {ran} s");
-    assert!(gone_at.since(PLAYING) < Duration::from_secs(60), "{gone_at:?}");
+    assert!(gone_at.since(PLAYING) < Duration::from_secs(40), "{gone_at:?}");
     // Who waits for it itself is named now and then, until it has had what the others have.
     let [first, second, third] = named_for;
     assert!(third > Duration::from_secs(4) && third > first + second, "{named_for:?}");
@@ -187,10 +187,29 @@ fn inputs_withheld_from_one_peer_for_good_cost_the_others_no_time() {
     }
 }
 
-/// Withholds the inputs from one of two peers, and then from the other, and claims to have run little more than they
-/// have. What one of them lacks the other has.
+/// The others wait for it, and each has what it has of the other.
+#[test]
+fn a_slow_upstream_carries_no_inputs_of_others_to_peers_that_wait_for_its_own() {
+    let mut peers = mesh(3, 1_800, InputDelay::Auto, LINK);
+    let slow = format!("{LINK},rate=48kbit,queue=500ms,seed=2").parse().expect("a link");
+    peers[2].out = Impairment::new(slow);
+    let relayed = std::rc::Rc::new(std::cell::Cell::new(0));
+    let count = std::rc::Rc::clone(&relayed);
+    peers[2].wire = Box::new(move |_, _, bytes| {
+        count.set(count.get() + u32::from(bytes[0] == PacketId::Relayed as u8));
+        Some(bytes.to_vec())
+    });
+    run(&mut peers, PATIENCE, |_, _| {});
+    let longest = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+    assert_eq!(relayed.get(), 0);
+    assert!(longest < Duration::from_millis(150), "{longest:?}");
+}
+
+/// Withholds the inputs from one of two peers, and then from the other. What one of them lacks the other has. Where it
+/// signs, it claims to have run little more than they have; where it does not, nothing more.
 fn withholds_in_turn(is_signed: bool) -> Wire {
     const TURN: Duration = Duration::from_millis(2_800);
+    // Ticks run, and the hash chain after them, as each datagram claims.
     let mut ran = std::collections::VecDeque::new();
     Box::new(move |now, to, bytes| {
         let turn = now.since(PLAYING).as_micros() / TURN.as_micros();
@@ -202,8 +221,8 @@ fn withholds_in_turn(is_signed: bool) -> Wire {
         }
         Some(with_header(bytes, |header| {
             ran.push_back((header.first.wrapping_add_signed(header.wanted) - header.behind, header.chain));
-            // That of half a second of datagrams ago.
-            if ran.len() > 60 {
+            // Signed, that of half a second of datagrams ago; else that of before the first turn.
+            if is_signed && ran.len() > 60 {
                 ran.pop_front();
             }
             let (said, chain) = ran[0];
@@ -224,7 +243,7 @@ fn inputs_withheld_from_each_in_turn_cost_little_or_the_seat() {
         let ended = run(&mut peers, PATIENCE, |_, _| {});
         honest_play_on(&peers, 1, 3_600, "withholds in turn");
         let lost = ended.since(PLAYING).as_secs_f64() - 60.0;
-        let most = if is_signed { 5.0 } else { 18.0 };
+        let most = if is_signed { 3.0 } else { 18.0 };
         assert!(lost < most, "signed: {is_signed}: {lost} s");
     }
 }

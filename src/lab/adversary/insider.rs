@@ -38,7 +38,7 @@ pub struct Pressure {
     pub clock_us: i64,
     /// Whether what the others have sent and run is said to be what it was when this began.
     pub is_frozen: bool,
-    /// Whether it signs nothing of what it tells.
+    /// Whether it sends no signed heads.
     pub is_unsigned: bool,
 }
 

@@ -64,12 +64,12 @@ impl Strategy {
         self.next_at
     }
 
-    /// Whether its seat could not be told from a peer that is far away.
+    /// Whether its seat was indistinguishable from a peer that is far away.
     pub(super) const fn seems_far(&self) -> bool {
         self.seems_far
     }
 
-    /// Its match is over.
+    /// Stops, since its match is over.
     pub(super) const fn stop(&mut self) {
         self.next_at = Time(u64::MAX);
     }

@@ -1,10 +1,10 @@
 //! Signed chain heads: who sends different inputs of one tick to different peers has signed both.
 //!
 //! Each seat chains the hashes of its own inputs, and signs the head of that chain at a fixed interval
-//! ([`HEADS_PER_S`]), and while another peer is behind as soon as it tells them ([`SIGN_AGAIN`]): then a peer can prove
-//! to that one what a third has withheld from it. A receiver checks the signature against the chain of the inputs that it was told. Two heads of
-//! one seat for one tick with different chains are an [`Equivocation`]: no honest seat signs both, and anybody can
-//! check them. Between two there is nobody to show that to, and nothing is signed.
+//! ([`HEADS_PER_S`]), and every [`SIGN_AGAIN`] while another peer is behind: then a peer can prove to the one behind which
+//! inputs a third has withheld from it. A receiver checks the signature against the chain of the inputs that it has
+//! received. Two heads of one seat for one tick with different chains are an [`Equivocation`]: no honest seat signs
+//! both, and anybody can check them. Between two there is nobody to show that to, and nothing is signed.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::boxed::Box;
@@ -38,9 +38,9 @@ const HEADS_KEPT: usize = 4;
 /// two have shown to it.
 pub(in crate::net) const HEADS_SHOWN_MAX: usize = 16;
 const _: () = assert!(1 + 3 * HEADS_KEPT + 2 <= HEADS_SHOWN_MAX);
-/// While another peer is behind: the interval at which new inputs are signed, and the last head is repeated if there are
-/// none.
+/// Interval at which new inputs are signed while another peer is behind.
 const SIGN_AGAIN: Duration = Duration::from_millis(80);
+/// Interval at which the last head is repeated then, in case it was lost, if there are no new inputs.
 const REPEAT: Duration = Duration::from_millis(250);
 /// Signatures of one peer that are checked at once, and a second in the long run: its own, and while it relays those of
 /// two others, each every [`SIGN_AGAIN`]. A check takes 50 to 100 µs.
@@ -166,8 +166,8 @@ impl Heads {
         }
     }
 
-    /// The tick of the next own head, if the inputs before it were `told`; it is taken out. While another
-    /// peer is behind (`is_urgent`) it need not be a multiple of the interval, and the last one may come again.
+    /// Takes out the tick of the next own head, if all inputs before it were `told`. While another peer is behind
+    /// (`is_urgent`) it need not be a multiple of the interval, and the last one may come again.
     pub(in crate::net) fn take_due(&mut self, now: Time, told: Tick, is_urgent: bool) -> Option<Tick> {
         let in_time = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
         let is_again = is_urgent && self.due_at(told).is_some_and(|at| now >= at);
@@ -178,7 +178,7 @@ impl Heads {
         })
     }
 
-    /// While another peer is behind: when the inputs that were `told` are signed.
+    /// Time at which the inputs that were `told` are signed while another peer is behind.
     pub(in crate::net) fn due_at(&self, told: Tick) -> Option<Time> {
         let (tick, at) = self.signed;
         (told > Tick(0)).then(|| at.plus(if told > tick { SIGN_AGAIN } else { REPEAT }))
@@ -284,7 +284,7 @@ impl Heads {
         heads.verifier.is_good(&signed, &head.signature).then_some(count).ok_or(DropCause::Unauthenticated)
     }
 
-    /// Whether this seat has signed its inputs before `tick`, those that it has told here.
+    /// Whether this seat has signed its inputs before `tick`, as received here. Checks its newest signature if need be.
     pub(in crate::net) fn has_signed(&mut self, seat: PlayerId, tick: Tick) -> bool {
         let Some(heads) = self.seats.get_mut(seat.index()) else { return false };
         let Some(&(newest, signature)) = heads.kept.last().filter(|_| heads.checked < tick) else {
@@ -337,7 +337,7 @@ impl Heads {
     pub(in crate::net) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
         let Some(own) = self.seats.get(self.me.index()) else { return };
         if self.lies[to].is_none() && own.chain.after(tick).is_some() {
-            let chain = own.chain.until_tick(tick);
+            let chain = own.chain.truncated(tick);
             self.lies[to] = Some(Box::new(Lie { tick, hero, chain }));
         }
     }

@@ -4,8 +4,8 @@
 use crate::net::indexed::Ring;
 use crate::sim::Tick;
 
-/// Chains of each seat that are kept, one for each tick: inputs that are here have at most [`QUEUE_TICKS`](super::gate::QUEUE_TICKS) more ticks
-/// than have run, and a search shows heads of the last 64 of those.
+/// Chains that are kept, one for each tick: received inputs reach at most [`QUEUE_TICKS`](super::gate::QUEUE_TICKS) beyond
+/// the ticks that have run, and a desync search shows heads of the last 64 of those.
 const CHAINS_KEPT: usize = 256;
 
 /// The hash over a seat's inputs from tick 0 on.
@@ -26,8 +26,8 @@ impl InputChain {
         self.until
     }
 
-    /// The same over the inputs before `tick` alone.
-    pub(in crate::net) fn until_tick(&self, tick: Tick) -> Self {
+    /// A copy over the inputs before `tick` alone.
+    pub(in crate::net) fn truncated(&self, tick: Tick) -> Self {
         Self { until: tick, chains: self.chains.clone() }
     }
 

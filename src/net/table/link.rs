@@ -207,7 +207,8 @@ impl Link {
         }
     }
 
-    /// Whether the peer has ours for the next tick that it claims to run.
+    /// Whether the peer has acknowledged the own input for the tick that it runs next: if it stalls, it lacks another
+    /// peer's.
     pub(in crate::net) fn lacks_anothers(&self) -> bool {
         self.acked.inputs > self.claims.ran
     }

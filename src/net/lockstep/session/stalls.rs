@@ -27,19 +27,19 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Time that a user has to decide on a player whose budget is spent, before the match continues without it.
 pub(super) const DECIDE_WITHIN: Duration = Duration::from_secs(10);
-/// A peer is helped once it is behind by this much more than a retransmission timeout, or has held the match up for as
-/// long.
+/// Delay before a peer is helped: it has held the match up for this long, or is behind by this and a retransmission
+/// timeout.
 const BEHIND: Duration = Duration::from_millis(100);
-/// The interval in which a peer is helped again.
+/// Interval at which a peer is helped again.
 const HELP_EVERY: Duration = Duration::from_millis(250);
 /// For this long after it was needed inputs are passed on, taken from others, and signed as they are told.
 const HELP_LASTS: Duration = Duration::from_secs(10);
-/// Time for which a tick may be late before its inputs must be signed, so that they can be passed on. Shorter stalls may
-/// come from a slow link, to which signatures would be a burden.
+/// Lateness of a tick from which on inputs are signed as they are told, so that others can pass them on. Shorter stalls may
+/// come from a slow link, which signatures would burden.
 const LATE: Duration = Duration::from_millis(500);
-/// Time for which a tick may be late, beyond two retransmission timeouts, before a signature is lacking.
+/// Lateness of a tick, beyond two retransmission timeouts, from which on a peer that has not signed its input is charged.
 const SIGNED_WITHIN: Duration = Duration::from_millis(700);
-/// The same with any retransmission timeouts: who answers late on purpose has no more time to sign.
+/// Most of both together: a peer that answers late on purpose gains no more time to sign.
 const SIGNED_WITHIN_MAX: Duration = Duration::from_millis(1_700);
 /// In a fair match: time to reveal an input once all commitments are here, if one came after its tick was due.
 const REVEAL_WITHIN: Duration = Duration::from_secs(1);
@@ -143,8 +143,8 @@ impl Stalls {
         }
     }
 
-    /// Adds inputs, relayed `by` a seat, to those that are of no use yet. Returns those of the ticks from `from` on, and the
-    /// newest head, once all that it covers are here. A gap is filled when they are relayed again.
+    /// Adds inputs relayed `by` a seat to those that wait for a signature. Returns the newest head and the inputs from tick
+    /// `from` on once all inputs that it covers have arrived. A gap is filled when they are relayed again.
     pub(super) fn take_run(
         &mut self,
         by: PlayerId,
@@ -195,7 +195,7 @@ impl Stalls {
     }
 }
 
-/// Whether a peer must have signed its input for the `next` tick, which is here and `late` by so much. A peer that claims to
+/// Whether a peer must have signed its input for the `next` tick, which is `late`. A peer that claims to
 /// have run the tick need not: then others take its inputs unsigned. In a fair match nobody takes signed inputs from
 /// others.
 fn must_have_signed(link: &Link, next: Tick, late: Duration) -> bool {
@@ -239,8 +239,8 @@ impl LockstepSession {
         }
     }
 
-    /// Whether this peer claims to have run much less than this one, more than its claim takes to arrive, although it has the
-    /// input from here for its next tick: so it lacks another's.
+    /// Whether this peer claims to have run fewer ticks, by more than its claim takes to arrive, although it has acknowledged
+    /// the own input for its next tick: so it lacks another peer's.
     fn outruns(&self, link: &Link) -> bool {
         let Some(play) = &self.play else { return false };
         let behind = u64::from(play.history.ran().since(link.claims.ran));
