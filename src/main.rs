@@ -8,10 +8,18 @@ mod cli;
 #[cfg(feature = "gui")]
 mod gui;
 
-#[cfg(all(test, feature = "gui"))]
-#[path = "../tests/counting/mod.rs"]
-mod counting;
+use std::process::ExitCode;
 
-fn main() -> std::process::ExitCode {
-    cli::main()
+fn main() -> ExitCode {
+    cli::main(open)
+}
+
+#[cfg(feature = "gui")]
+fn open(opening: cli::window::Opening) -> anyhow::Result<ExitCode> {
+    Ok(gui::open(opening)?)
+}
+
+#[cfg(not(feature = "gui"))]
+fn open(_: cli::window::Opening) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("this program was built without it")
 }

@@ -7,14 +7,14 @@ use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, MatchThread, data};
-use mini_rts_arena::net::{
+use bot::BotLevel;
+use game::{ControllerChoice, Match, MatchOptions, MatchThread, data};
+use net::{
     AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
     OnLoss, PlayerName, RoomCode, Settings,
 };
-use mini_rts_arena::sim::{AttackBehaviour, TickRate, fingerprint};
-use mini_rts_arena::transport::{PortChoice, Udp, clock};
+use sim::{AttackBehaviour, TickRate, fingerprint};
+use transport::{PortChoice, Udp, clock};
 
 fn settings(name: &str) -> Result<Settings, Box<dyn Error>> {
     Ok(Settings {

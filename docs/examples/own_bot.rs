@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::error::Error;
 
-use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::data;
-use mini_rts_arena::sim::{
+use bot::{Bot, BotLevel};
+use game::data;
+use sim::{
     AttackBehaviour, Command, ControlBehaviour, Outcome, PlayerId, PlayerInput, SELECTION_MAX, SeatSetup,
     Selection, Setup, Target, Tick, TickInputs, TickRate, When, World,
 };

@@ -9,14 +9,12 @@ use std::error::Error;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use mini_rts_arena::game::data;
-use mini_rts_arena::net::{
+use game::data;
+use net::{
     AdmissionRules, Architecture, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
     MatchConfig, OnLoss, PlayerName, RoomCode, Seat, Settings, Time,
 };
-use mini_rts_arena::sim::{
-    AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint,
-};
+use sim::{AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint};
 
 /// A session, its socket and its own copy of the world.
 struct Peer {

@@ -6,8 +6,8 @@
 
 use std::error::Error;
 
-use mini_rts_arena::replay::{Record, Replay};
-use mini_rts_arena::sim::World;
+use replay::{Record, Replay};
+use sim::World;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).unwrap_or_else(|| "replays/seed7-600.mra".into());

@@ -5,8 +5,8 @@ use arrayvec::ArrayVec;
 use super::Mix;
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, Rows, View, give, is_within};
-use crate::sim::math::{Vec2, dist2};
-use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, Tick, When};
+use sim::math::{Vec2, dist2};
+use sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, Tick, When};
 
 /// An army below this strength, in percent of the enemies around it, retreats.
 const LOST: i32 = 60;

@@ -2,8 +2,8 @@
 
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, View, give, is_within};
-use crate::sim::math::{Angle, Fx, Vec2, dist2};
-use crate::sim::{Command, Order, Target, UnitId};
+use sim::math::{Angle, Fx, Vec2, dist2};
+use sim::{Command, Order, Target, UnitId};
 
 pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     let Some(hero) = view.hero else { return };

@@ -3,8 +3,8 @@
 use arrayvec::ArrayVec;
 
 use super::view::{Draw, MINION_WORTH, Rows, View, is_within, tiles_between};
-use crate::sim::math::{Fx, Vec2};
-use crate::sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
+use sim::math::{Fx, Vec2};
+use sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
 
 /// Units within this distance of a place count as being there.
 const NEAR: i32 = 9;

@@ -1,7 +1,7 @@
 //! A player for measurements: simple commands at random instants, off the tick grid.
 
-use crate::sim::math::{Fx, Vec2, dist2, square};
-use crate::sim::{
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::{
     Command, ControlBehaviour, GameState, PlayerId, SELECTION_MAX, Selection, Target, Tick, TickRate, When,
     World, random,
 };

@@ -2,8 +2,8 @@
 
 use super::Bot;
 use super::view::{is_within, seat_from};
-use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
-use crate::sim::{AttackBehaviour, Direction, Tick, World};
+use sim::math::{Angle, Fx, Vec2, dist2, square};
+use sim::{AttackBehaviour, Direction, Tick, World};
 
 /// How far the centre of an arrow must pass from a hero's to miss, with a margin: 0.75 tiles.
 const CLEAR: Fx = Fx::from_bits(49_152);

@@ -1,6 +1,6 @@
 //! The opponent of a newcomer's first match: it waits at home.
 
-use crate::sim::{AttackBehaviour, Command, GameState, PlayerId, PlayerInput, TickRate, World};
+use sim::{AttackBehaviour, Command, GameState, PlayerId, PlayerInput, TickRate, World};
 
 /// Minions that guard its core.
 const GUARDS: usize = 2;

@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 
 use super::skill::Skill;
 use super::{Bot, Mix};
-use crate::sim::math::{Fx, Vec2, dist2, square};
-use crate::sim::{
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::{
     COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, SELECTION_MAX, Tick,
     World, random,
 };

@@ -3,8 +3,8 @@
 use anyhow::{Context as _, bail, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs as _};
 
-use mini_rts_arena::net::ALTERNATIVES_MAX;
-use mini_rts_arena::transport::DEFAULT_PORT;
+use net::ALTERNATIVES_MAX;
+use transport::DEFAULT_PORT;
 
 /// Most addresses of one host that are asked.
 const ADDRESSES_MAX: usize = 1 + ALTERNATIVES_MAX;

@@ -10,12 +10,12 @@ use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subc
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::ControllerChoice;
-use mini_rts_arena::lab::Shard;
-use mini_rts_arena::lab::compare::{CellSpec, Experiment, Topology};
-use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
-use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
+use bot::BotLevel;
+use game::ControllerChoice;
+use lab::Shard;
+use lab::compare::{CellSpec, Experiment, Topology};
+use net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
+use sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 
 pub(crate) use check::CheckArguments;
 #[cfg(feature = "gui")]
@@ -34,7 +34,7 @@ pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFi
 /// match ended in a desync; 2 wrong use or an error, in one line on stderr. Closing stdout or stderr early does
 /// not change the exit code; a write error, such as a full disk, makes it 2.
 #[derive(Debug, Parser)]
-#[command(name = "arena", version = mini_rts_arena::VERSION, args_conflicts_with_subcommands = true)]
+#[command(name = "arena", version = ::replay::VERSION, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) task: Option<Task>,

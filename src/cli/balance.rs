@@ -12,13 +12,13 @@ use std::time::Instant;
 
 use super::args::BalanceArguments;
 use super::console::{self, found, print, progress_of_parts};
-use mini_rts_arena::game::data;
-use mini_rts_arena::game::text_file;
-use mini_rts_arena::lab::balance::{
+use game::data;
+use game::text_file;
+use lab::balance::{
     BALANCE_SHARD_BYTES_MAX, BalanceOptions, BalanceReport, BalanceShard, Figure, Unit, Verdict, balance,
     balance_shard, merged,
 };
-use mini_rts_arena::sim::{Map, TickRate};
+use sim::{Map, TickRate};
 
 /// Plays the matches and says what they show.
 pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::args::BenchArguments;
 use super::console::{print, progress_of_parts};
-use mini_rts_arena::lab::{BenchOptions, BenchReport, UNITS, bench};
+use lab::{BenchOptions, BenchReport, UNITS, bench};
 
 /// Measures and reports.
 pub(crate) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {

@@ -18,9 +18,9 @@ use super::console::shown;
 use super::headless::progress_bar;
 use super::{address, console, paths};
 use clap::ValueEnum as _;
-use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
-use mini_rts_arena::net::{Architecture, InputDelay};
-use mini_rts_arena::transport::DEFAULT_PORT;
+use lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
+use net::{Architecture, InputDelay};
+use transport::DEFAULT_PORT;
 
 /// How long one side of a check between two machines waits for the other.
 const WAIT: Duration = Duration::from_secs(600);

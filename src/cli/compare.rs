@@ -14,13 +14,13 @@ use std::sync::Arc;
 use self::journal::Journal;
 use super::args::CompareArguments;
 use super::console::{self, found, print, progress_of_parts};
-use mini_rts_arena::game::text_file;
-use mini_rts_arena::lab::compare::{
+use game::text_file;
+use lab::compare::{
     Analysis, LinkTrace, MatchRow, RealOptions, RealStudy, Recorded, STUDY_BYTES_MAX, Size, Study,
     StudyOptions, TRACE_BYTES_MAX, figure_files, page, real, study, summarize,
 };
-use mini_rts_arena::replay::Replay;
-use mini_rts_arena::sim::Tick;
+use replay::Replay;
+use sim::Tick;
 
 /// Plays the study, or reads its file, and prints what it shows.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {

@@ -7,9 +7,9 @@ use super::args::{PlayArguments, usual};
 use super::headless;
 use super::local::LocalMatch;
 use super::output;
-use mini_rts_arena::game::{MatchError, MatchOutcome};
-use mini_rts_arena::net::PlayerName;
-use mini_rts_arena::replay::{Verdict, verify};
+use game::{MatchError, MatchOutcome};
+use net::PlayerName;
+use replay::{Verdict, verify};
 
 /// Ticks of the match: half a minute.
 const TICKS: u32 = 1800;

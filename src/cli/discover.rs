@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::args::DiscoverArguments;
 use super::{console, output};
-use mini_rts_arena::transport::discovery::Browser;
+use transport::discovery::Browser;
 
 /// Looks for a while, then lists.
 pub(crate) fn run(arguments: &DiscoverArguments) -> anyhow::Result<ExitCode> {

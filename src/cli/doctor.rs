@@ -7,17 +7,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::args::DoctorArguments;
-use super::{address, console, output};
-use mini_rts_arena::net::discovery::FoundBy;
-use mini_rts_arena::sim::SIMULATION_BUILD;
-use mini_rts_arena::transport::discovery::{Asked, Diagnosis, Heard, diagnose};
+use super::{address, console, output, setup};
+use net::discovery::FoundBy;
+use sim::SIMULATION_BUILD;
+use transport::discovery::{Asked, Diagnosis, Heard, diagnose};
 
 /// Tries what discovery does, and says what to do next. Exit code 1 if no match can be found or joined.
 pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
     let hosts = arguments.address.as_deref().map_or(Ok(Vec::new()), address::resolve)?;
     logln!("announcing a match, looking for it, and listening for {} s", arguments.duration.as_secs_f64());
-    let diagnosis =
-        diagnose(arguments.duration, SIMULATION_BUILD, &hosts).context("cannot examine the network")?;
+    let diagnosis = diagnose(arguments.duration, setup::version(), SIMULATION_BUILD, &hosts)
+        .context("cannot examine the network")?;
     console::print(arguments.json, || as_json(&diagnosis), || as_text(&diagnosis));
     Ok(console::found(!diagnosis.works()))
 }

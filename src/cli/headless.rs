@@ -12,14 +12,14 @@ use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
 use super::{address, output, setup};
-use mini_rts_arena::game::{
+use game::{
     Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary, data,
 };
-use mini_rts_arena::net::Refusal;
-use mini_rts_arena::net::discovery::{Beacon, Room};
-use mini_rts_arena::sim::{PlayerId, fingerprint};
-use mini_rts_arena::transport::discovery::{Announcer, Browser};
-use mini_rts_arena::transport::{LinkSpec, PortChoice, Udp};
+use net::Refusal;
+use net::discovery::{Beacon, Room};
+use sim::{PlayerId, fingerprint};
+use transport::discovery::{Announcer, Browser};
+use transport::{LinkSpec, PortChoice, Udp};
 
 /// How long `join` looks for a second match once it has found one.
 const SECOND_LOOK: Duration = Duration::from_millis(1500);
@@ -303,8 +303,8 @@ pub(crate) fn report_without_match(
 fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
     match error {
         MatchError::Unreachable(..) => Some("or set the address with --via SEAT=IP:PORT"),
-        MatchError::UnknownRules(_) => Some("give its file with --rules"),
-        MatchError::UnknownMap(_) => Some("give its file with --map"),
+        MatchError::World(data::WorldError::UnknownRules(_)) => Some("give its file with --rules"),
+        MatchError::World(data::WorldError::UnknownMap(_)) => Some("give its file with --map"),
         MatchError::Refused(Refusal::Rules { host, .. }) => {
             let is_built_in = data::embedded_rules().any(|rules| fingerprint(&*rules) == *host);
             Some(if is_built_in { "leave --rules out" } else { "give its file with --rules" })

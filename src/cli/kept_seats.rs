@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::args::{Hero, JoinArguments};
 use super::paths;
-use mini_rts_arena::game::{Finished, MatchError, MatchOutcome};
-use mini_rts_arena::net::{PlayerName, Refusal, Token};
-use mini_rts_arena::sim::PlayerId;
+use game::{Finished, MatchError, MatchOutcome};
+use net::{PlayerName, Refusal, Token};
+use sim::PlayerId;
 
 /// Most seats that are kept: as many as people may play at one computer.
 const SEATS_MAX: usize = 4;

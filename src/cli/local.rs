@@ -8,9 +8,9 @@ use super::args::{
     PlayArguments, TermsArguments, usual,
 };
 use super::setup;
-use mini_rts_arena::game::{Match, MatchClock, MatchThread};
-use mini_rts_arena::net::PlayerName;
-use mini_rts_arena::transport::{PortChoice, Udp};
+use game::{Match, MatchClock, MatchThread};
+use net::PlayerName;
+use transport::{PortChoice, Udp};
 
 /// A match over loopback: the same way as over a network, so that there is one way to be right.
 pub(crate) struct LocalMatch {

@@ -33,12 +33,12 @@ const FOUND: u8 = 1;
 /// Exit code of wrong use and of operating errors.
 const FAILED: u8 = 2;
 
-/// Parses, runs, reports.
-pub(crate) fn main() -> ExitCode {
-    console::finish(parse_and_run())
+/// Parses, runs, reports. A task that needs the window opens it by `open`.
+pub(crate) fn main(open: window::Open) -> ExitCode {
+    console::finish(parse_and_run(open))
 }
 
-fn parse_and_run() -> ExitCode {
+fn parse_and_run(open: window::Open) -> ExitCode {
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -55,7 +55,7 @@ fn parse_and_run() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    match run(arguments) {
+    match run(arguments, open) {
         Ok(code) => code,
         Err(error) => {
             logln!("error: {}", chain(&error));
@@ -64,35 +64,35 @@ fn parse_and_run() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+fn run(arguments: Arguments, open: window::Open) -> anyhow::Result<ExitCode> {
     match arguments.task {
-        None => window::menu_or(demo::run),
+        None => window::menu_or(open, demo::run),
         Some(Task::Play(play)) if play.output.headless => headless::play(&play),
-        Some(Task::Play(play)) => window::play(*play),
+        Some(Task::Play(play)) => window::play(open, *play),
         Some(Task::Serve(serve)) => serve::serve(&serve),
-        Some(Task::Host(host)) => host_match(*host),
+        Some(Task::Host(host)) => host_match(*host, open),
         Some(Task::Join(join)) if join.game.output.headless => headless::join(&join),
-        Some(Task::Join(join)) => window::join(headless::taking_back(*join)?),
+        Some(Task::Join(join)) => window::join(open, headless::taking_back(*join)?),
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
         Some(Task::Compare(compare)) => compare::run(&compare),
-        Some(Task::WatchBoth(arguments)) => window::watch_both(&arguments),
+        Some(Task::WatchBoth(arguments)) => window::watch_both(open, &arguments),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {
-            ReplayAction::Watch { file, headless: false } => window::watch(file),
+            ReplayAction::Watch { file, headless: false } => window::watch(open, file),
             action => replay::run(action),
         },
     }
 }
 
-fn host_match(host: HostArguments) -> anyhow::Result<ExitCode> {
+fn host_match(host: HostArguments, open: window::Open) -> anyhow::Result<ExitCode> {
     host.check()?;
     match (host.game.output.headless, host.has_server()) {
         (true, true) => serve::host(&host),
         (true, false) => headless::host(&host),
-        (false, _) => window::host(host),
+        (false, _) => window::host(open, host),
     }
 }
 

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::console::shown;
-use mini_rts_arena::game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
-use mini_rts_arena::net::discovery::Room;
-use mini_rts_arena::net::{ClientStatus, DropCounts};
+use game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
+use net::discovery::Room;
+use net::{ClientStatus, DropCounts};
 
 /// The result of a match as the one JSON value on stdout.
 pub(crate) fn match_json(
@@ -66,7 +66,7 @@ pub(crate) fn match_json(
         "updates": updates_json(summary),
         "rejected_inputs": summary.rejected,
         "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
-        "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
+        "memory_bytes": transport::clock::memory_bytes(),
         "scores": summary.scores.as_slice(),
         "desync": summary.desync,
         "desync_report": desync_file.map(shown),
@@ -100,7 +100,7 @@ pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
         "not_written": summary.not_written,
         "clients": summary.clients.iter().map(client_json).collect::<Vec<_>>(),
         "tick_lateness_ms": lateness.map(|late| json!({ "p50": late.p50, "p99": late.p99 })),
-        "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
+        "memory_bytes": transport::clock::memory_bytes(),
     })
 }
 

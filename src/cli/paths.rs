@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::console;
-use mini_rts_arena::replay::EXTENSION;
+use replay::EXTENSION;
 
 /// The user's folder for what the program keeps, and in it the one for a kind: replays, pictures, reports of
 /// desyncs; the settings lie in it itself.

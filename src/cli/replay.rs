@@ -14,8 +14,8 @@ use super::console::shown;
 use super::headless::progress_bar;
 use super::paths;
 use super::{FAILED, FOUND};
-use mini_rts_arena::replay::{self, OpenError, ReplayInfo, Verdict, VerifyReport};
-use mini_rts_arena::sim::Tick;
+use replay::{OpenError, ReplayInfo, Verdict, VerifyReport};
+use sim::Tick;
 
 /// Does what was asked for.
 pub(crate) fn run(action: ReplayAction) -> anyhow::Result<ExitCode> {
@@ -110,7 +110,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     let header = info.header.as_ref();
     let hz = header.map_or(60, |header| header.tick_rate.hz());
     let seconds = f64::from(info.ticks) / f64::from(hz);
-    let seats = |header: &mini_rts_arena::replay::ReplayHeader| -> Vec<Value> {
+    let seats = |header: &replay::ReplayHeader| -> Vec<Value> {
         let seats = header.seats.iter();
         seats
             .map(|seat| json!({"name": seat.name, "hero": seat.setup.hero.as_str(), "team": seat.setup.team}))

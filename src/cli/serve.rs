@@ -12,11 +12,11 @@ use super::args::{
 use super::headless::{self, announce, nobody_came, tell_line};
 use super::setup::Prepared;
 use super::{console, output, setup};
-use mini_rts_arena::game::{MatchError, ServerControl, ServerProgress, ServerSummary, ServerThread};
-use mini_rts_arena::net::Token;
-use mini_rts_arena::net::discovery::Beacon;
-use mini_rts_arena::transport::discovery::Announcer;
-use mini_rts_arena::transport::{PortChoice, Udp};
+use game::{MatchError, ServerControl, ServerProgress, ServerSummary, ServerThread};
+use net::Token;
+use net::discovery::Beacon;
+use transport::discovery::Announcer;
+use transport::{PortChoice, Udp};
 
 /// Runs a match's server until the match is over.
 pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {

@@ -12,20 +12,20 @@ use super::args::{
     Teams, TermsArguments, UPDATES_USUAL,
 };
 use super::paths;
-use mini_rts_arena::game::text_file;
-use mini_rts_arena::game::{
+use game::text_file;
+use game::{
     Inject, Match, MatchClock, MatchError, MatchOptions, SCRIPT_BYTES_MAX, Script, Server, ServerOptions,
     Trace, data,
 };
-use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
-use mini_rts_arena::net::{
+use net::discovery::{Beacon, RoomId, VersionText};
+use net::{
     ALTERNATIVES_MAX, AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join,
     LockstepSession, MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig,
     ServerSession, Settings, Token,
 };
-use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
-use mini_rts_arena::transport::discovery::ask_version;
-use mini_rts_arena::transport::{PortChoice, Udp, clock};
+use sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
+use transport::discovery::ask_version;
+use transport::{PortChoice, Udp, clock};
 
 /// Time for which a host that refused this version is asked for its own.
 const VERSION_WITHIN: Duration = Duration::from_millis(500);
@@ -114,7 +114,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
         seats: table.players,
         locked: arguments.network.room.is_some(),
         closed: false,
-        version: VersionText::new(mini_rts_arena::VERSION).expect("a version is visible ASCII"),
+        version: version(),
         build: SIMULATION_BUILD,
     };
     Ok(Decided { config, beacon, rules, map })
@@ -270,6 +270,11 @@ pub(crate) fn drawn_token() -> anyhow::Result<Token> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).context("the system has no random numbers")?;
     Ok(Token(bytes))
+}
+
+/// This program's version, as beacons carry it.
+pub(crate) fn version() -> VersionText {
+    VersionText::new(replay::VERSION).expect("a version is visible ASCII")
 }
 
 /// The version of a host that refused this one's, so that both can be told apart; `None` after any other error, and if

@@ -1,19 +1,19 @@
 //! The commands that open the window, and what they do where there is none.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::args::{HostArguments, JoinArguments, PlayArguments, Switch, WatchBothArguments};
-use mini_rts_arena::game::ReplayMatch;
-use mini_rts_arena::lab::compare::{Cell, Screens, base_cell};
-use mini_rts_arena::net::Architecture;
-use mini_rts_arena::transport::clock;
+use game::ReplayMatch;
+use lab::compare::{Cell, Screens, base_cell};
+use net::Architecture;
+use transport::clock;
 
-#[cfg(feature = "gui")]
-pub(crate) use crate::gui::NoWindow;
+/// Opens the window and stays until it is closed; fails if there can be none.
+pub(crate) type Open = fn(Opening) -> anyhow::Result<ExitCode>;
 
-/// What the window begins with.
+/// The first screen of the window.
 #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "without a window nothing is opened"))]
 pub(crate) enum Opening {
     Menu,
@@ -26,7 +26,10 @@ pub(crate) enum Opening {
 }
 
 /// The window, or `otherwise` where there is none.
-pub(crate) fn menu_or(otherwise: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+pub(crate) fn menu_or(
+    open: Open,
+    otherwise: impl FnOnce() -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
     match open(Opening::Menu) {
         Ok(code) => Ok(code),
         Err(reason) => {
@@ -37,28 +40,28 @@ pub(crate) fn menu_or(otherwise: impl FnOnce() -> anyhow::Result<ExitCode>) -> a
 }
 
 /// A match against the computer.
-pub(crate) fn play(arguments: PlayArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn play(open: Open, arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     needed(open(Opening::Practice(Box::new(arguments))), "`arena play --headless` lets a bot play")
 }
 
 /// Opens a match on the LAN.
-pub(crate) fn host(arguments: HostArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn host(open: Open, arguments: HostArguments) -> anyhow::Result<ExitCode> {
     needed(open(Opening::Host(Box::new(arguments))), "`arena host --headless` lets a bot play")
 }
 
 /// Joins a match on the LAN.
-pub(crate) fn join(arguments: JoinArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn join(open: Open, arguments: JoinArguments) -> anyhow::Result<ExitCode> {
     needed(open(Opening::Join(Box::new(arguments))), "`arena join --headless` lets a bot play")
 }
 
 /// Watches a replay.
-pub(crate) fn watch(file: PathBuf) -> anyhow::Result<ExitCode> {
+pub(crate) fn watch(open: Open, file: PathBuf) -> anyhow::Result<ExitCode> {
     ReplayMatch::open(&file, clock::now()).with_context(|| file.display().to_string())?;
     needed(open(Opening::Watch(file)), "`arena replay watch --headless` prints what happens")
 }
 
 /// Shows both seats of a match between bots, under both architectures.
-pub(crate) fn watch_both(arguments: &WatchBothArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn watch_both(open: Open, arguments: &WatchBothArguments) -> anyhow::Result<ExitCode> {
     let seed = match arguments.seed {
         Some(seed) => seed,
         None => u64::from(getrandom::u32().context("the system has no random numbers")?),
@@ -78,23 +81,7 @@ pub(crate) fn watch_both(arguments: &WatchBothArguments) -> anyhow::Result<ExitC
     needed(open(Opening::Both(Box::new(cell), seed)), "`arena compare` measures the same without one")
 }
 
-/// Where there is no window, what to do `instead`.
-fn needed(opened: Result<ExitCode, NoWindow>, instead: &str) -> anyhow::Result<ExitCode> {
-    opened.map_err(|reason| anyhow::anyhow!("no window: {reason}; {instead}"))
-}
-
-#[cfg(feature = "gui")]
-fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
-    crate::gui::open(opening)
-}
-
-/// This program was built without the window.
-#[cfg(not(feature = "gui"))]
-#[derive(Debug, thiserror::Error)]
-#[error("this program was built without it")]
-pub(crate) struct NoWindow;
-
-#[cfg(not(feature = "gui"))]
-fn open(_: Opening) -> Result<ExitCode, NoWindow> {
-    Err(NoWindow)
+/// Adds to the reason for which there is no window what to do `instead`.
+fn needed(opened: anyhow::Result<ExitCode>, instead: &str) -> anyhow::Result<ExitCode> {
+    opened.map_err(|reason| anyhow!("no window: {reason}; {instead}"))
 }

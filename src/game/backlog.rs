@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::sim::{Event, Tick};
+use sim::{Event, Tick};
 
 /// Most queued events, ten seconds and more of the heaviest fighting: a window that reads less often loses
 /// the rest anyway. When full, the oldest are dropped.

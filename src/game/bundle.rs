@@ -13,11 +13,11 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::sim::{
+use arrayvec::ArrayVec;
+use sim::{
     GameState, Map, PLAYERS_MAX, PlayerId, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick, TickInputs,
     TickRate, World,
 };
-use arrayvec::ArrayVec;
 
 /// The first bytes of the file.
 const MAGIC: [u8; 8] = *b"MRADSYNC";
@@ -52,7 +52,7 @@ pub struct SideVerdict {
     pub hash: Option<u64>,
     /// Where its state first differs from the one computed here, if it does: table, row, unit, column, and the
     /// values here and there.
-    pub deviation: Option<crate::sim::Difference>,
+    pub deviation: Option<sim::Difference>,
 }
 
 /// The result of running the bundle's tick again.
@@ -83,7 +83,7 @@ pub enum BundleError {
     /// It comes from another simulation.
     #[error(
         "recorded by simulation build {theirs}, this is arena {} with {SIMULATION_BUILD}: run it with that version",
-        crate::VERSION
+        replay::VERSION
     )]
     ForeignBuild {
         /// The build that wrote it.
@@ -204,8 +204,8 @@ impl DesyncBundle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::data;
-    use crate::sim::AttackBehaviour;
+    use crate::data;
+    use sim::AttackBehaviour;
 
     /// A match in which seat 1 computed tick 5 incorrectly.
     fn bundle() -> DesyncBundle {

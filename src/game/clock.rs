@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::net::Time;
-use crate::transport::clock;
+use net::Time;
+use transport::clock;
 
 /// A clock that all nodes of a match on one computer share. While it is halted nothing in the match becomes due:
 /// no tick, no timeout, no end of a pause. Copies are the same clock. Without a halt it shows the machine's time.

@@ -1,9 +1,9 @@
 //! Programs that control a seat.
 
 use super::script::{Script, ScriptLine};
-use crate::bot::{Bot, BotLevel, Probe, Sparring};
-use crate::net::Time;
-use crate::sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
+use bot::{Bot, BotLevel, Probe, Sparring};
+use net::Time;
+use sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
 
 /// The controller of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,14 +17,11 @@ use arrayvec::ArrayVec;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 
-use super::outcome::MatchError;
 use super::text_file::{self, TextError};
-use crate::net::{MatchConfig, Roster};
-use crate::sim::{
-    GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint,
-};
-use crate::text::Escaped;
+use crate::text_file::Escaped;
 use maps::parse_map;
+use net::{MatchConfig, Roster};
+use sim::{GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
 
 mod maps;
 
@@ -114,6 +111,27 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
     MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
 }
 
+/// Reasons for which the world of a host's match cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// The host plays by rules that this program does not have.
+    #[error("the host plays by rules of its own ({0:016x}), which this program does not have")]
+    UnknownRules(u64),
+    /// The host plays on a map that this program does not have.
+    #[error("the host plays on a map of its own ({0:016x}), which this program does not have")]
+    UnknownMap(u64),
+    /// The host seats more players than its map has bases.
+    #[error(
+        "the host seats {seats} players on a map with {bases} bases: it runs another program; update both"
+    )]
+    Bases {
+        /// Bases of the map.
+        bases: usize,
+        /// Seats of the match.
+        seats: usize,
+    },
+}
+
 /// The world before tick 0 of a match: built from the given rules and map if they match the configuration,
 /// else from the built-in ones. In every second match of the same players the sides are swapped.
 ///
@@ -129,13 +147,13 @@ pub(super) fn world_of(
     rules: Option<&Arc<Rules>>,
     map: Option<&Arc<Map>>,
     first: Option<&GameState>,
-) -> Result<World, MatchError> {
-    let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
-    let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
+) -> Result<World, WorldError> {
+    let rules = find(rules, embedded_rules(), config.rules).ok_or(WorldError::UnknownRules(config.rules))?;
+    let map = find(map, embedded_maps(), config.map).ok_or(WorldError::UnknownMap(config.map))?;
     let is_swapped = config.game % 2 == 1;
     let map = if is_swapped { Arc::new(map.with_sides_swapped()) } else { map };
     if map.bases.len() < roster.len() {
-        return Err(MatchError::Bases { bases: map.bases.len(), seats: roster.len() });
+        return Err(WorldError::Bases { bases: map.bases.len(), seats: roster.len() });
     }
     let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
     let mut world = world(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map });
@@ -147,7 +165,8 @@ pub(super) fn world_of(
 
 /// The world before tick 0. It stands on the ground of an earlier match, if that was one of the last few: the seats of
 /// a practice match and of a virtual one, and all matches of a campaign, share theirs.
-pub(crate) fn world(setup: Setup) -> World {
+#[must_use]
+pub fn world(setup: Setup) -> World {
     let ground = ground_of(&setup);
     World::on(ground, setup)
 }

@@ -2,7 +2,7 @@
 
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party};
-use crate::sim::{GameState, PlayerId, Tick, TickInputs, World};
+use sim::{GameState, PlayerId, Tick, TickInputs, World};
 
 /// A client's state equalled the server's before `agreed`, and has another hash than the server's before the
 /// tick of `theirs`, which is the server's state if known. Runs the ticks between again from the common

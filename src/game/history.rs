@@ -3,8 +3,8 @@
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 
-use crate::sim::math::{Fx, dist2, square};
-use crate::sim::{ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World, is_out};
+use sim::math::{Fx, dist2, square};
+use sim::{ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World, is_out};
 
 /// Most samples of a match. When they are full, every second one is dropped and the time between them
 /// doubles: a match of any length has at least half as many.
@@ -255,8 +255,8 @@ fn is_alone(world: &World, player: PlayerId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::data;
-    use crate::sim::{AttackBehaviour, Command, SeatSetup, Setup, TickInputs, TickRate};
+    use crate::data;
+    use sim::{AttackBehaviour, Command, SeatSetup, Setup, TickInputs, TickRate};
 
     const ME: PlayerId = PlayerId(0);
 
@@ -321,11 +321,11 @@ mod tests {
         let capture = Event::Capture { circle: 2, player: ME };
         at(5, |history| history.note(&capture), &mut history);
         let death = |control| Event::Death {
-            unit: crate::sim::UnitId::NONE,
+            unit: sim::UnitId::NONE,
             owner: PlayerId(1),
             control,
             attack: AttackBehaviour::Archer,
-            at: crate::sim::math::Vec2::default(),
+            at: sim::math::Vec2::default(),
         };
         for second in [20, 40, 41, 42, 45] {
             at(second, |history| history.note(&death(ControlBehaviour::Minion)), &mut history);

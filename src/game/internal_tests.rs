@@ -9,13 +9,13 @@ use super::matches::{Match, MatchThread};
 use super::options::MatchOptions;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::server::{Server, ServerOptions, ServerThread};
-use crate::net::{
+use net::{
     AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join,
     LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
 };
-use crate::replay::{End, Replay};
-use crate::sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
-use crate::transport::{PortChoice, Udp, clock};
+use replay::{End, Replay};
+use sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
+use transport::{PortChoice, Udp, clock};
 
 /// The tick in which the panic is injected.
 const BREAKS_AT: Tick = Tick(20);

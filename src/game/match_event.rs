@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use super::outcome::MatchOutcome;
-use crate::net::discovery::RoomId;
-use crate::net::message::Lobby;
-use crate::net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Time, Token};
-use crate::sim::PlayerId;
+use net::discovery::RoomId;
+use net::message::Lobby;
+use net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Time, Token};
+use sim::PlayerId;
 
 /// An event of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,12 +26,12 @@ use super::recent::RecentTicks;
 use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
-use crate::net::discovery::RoomId;
-use crate::net::message::{Choice, PacketId};
-use crate::net::{
+use net::discovery::RoomId;
+use net::message::{Choice, PacketId};
+use net::{
     AuthString, ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit,
 };
-use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
+use sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// A match between peers, as one of them plays it.
 pub struct Match {
@@ -284,12 +284,14 @@ impl Match {
     }
 
     /// Signs for one peer as if it were told another control of the hero in one tick: see [`Session`].
-    pub(crate) fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
+    #[doc(hidden)]
+    pub fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
         self.session.sign_another(to, tick, hero);
     }
 
     /// Looks ahead, if it can: see [`Session`].
-    pub(crate) fn look_ahead(&mut self, now: Time) -> bool {
+    #[doc(hidden)]
+    pub fn look_ahead(&mut self, now: Time) -> bool {
         self.session.look_ahead(now)
     }
 

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use super::stats::Latencies;
 use super::trace::{Applied, Trace};
-use crate::net::{DueTick, Time};
-use crate::sim::{COMMANDS_PER_TICK_MAX, GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
+use net::{DueTick, Time};
+use sim::{COMMANDS_PER_TICK_MAX, GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// Most own commands that have not run; beyond that the oldest are no longer timed.
 const UNDER_WAY_MAX: usize = 1024;

@@ -2,7 +2,7 @@
 //! ([`super::NodeThread`]), in virtual time the lab's simulated network, and tests.
 
 use super::match_event::MatchEvent;
-use crate::net::{Source, Time, Transmit};
+use net::{Source, Time, Transmit};
 
 /// One process of a match, without clock, socket or thread: datagrams and times go in; datagrams, events and
 /// the next deadline come out.

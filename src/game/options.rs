@@ -9,7 +9,7 @@ use super::controller::ControllerChoice;
 use super::script::Script;
 use super::shared_steps::SharedSteps;
 use super::trace::Trace;
-use crate::sim::{GameState, Map, Rules, Tick};
+use sim::{GameState, Map, Rules, Tick};
 
 /// A peer's options for a match, other than its session.
 #[derive(Debug, Default)]

@@ -1,9 +1,9 @@
 //! How a match ends, and why there may be none.
 
-use super::data::{embedded_maps, embedded_rules};
-use crate::VERSION;
-use crate::net::Refusal;
-use crate::sim::{NoSuchField, Outcome, PlayerId, World, fingerprint};
+use super::data::{WorldError, embedded_maps, embedded_rules};
+use net::Refusal;
+use replay::VERSION;
+use sim::{NoSuchField, Outcome, PlayerId, World, fingerprint};
 
 /// Why and how a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,22 +69,9 @@ pub enum MatchError {
     /// Two guests could not reach each other.
     #[error("players {0} and {1} cannot reach each other: open their UDP ports to each other")]
     Unreachable(PlayerId, PlayerId),
-    /// The host plays by rules that this program does not have.
-    #[error("the host plays by rules of its own ({0:016x}), which this program does not have")]
-    UnknownRules(u64),
-    /// The host plays on a map that this program does not have.
-    #[error("the host plays on a map of its own ({0:016x}), which this program does not have")]
-    UnknownMap(u64),
-    /// The host seats more players than its map has bases.
-    #[error(
-        "the host seats {seats} players on a map with {bases} bases: it runs another program; update both"
-    )]
-    Bases {
-        /// Bases of the map.
-        bases: usize,
-        /// Seats of the match.
-        seats: usize,
-    },
+    /// The host plays in a world that cannot be built here.
+    #[error(transparent)]
+    World(#[from] WorldError),
     /// The field to disturb does not exist.
     #[error("--inject-desync {field}: {error}")]
     Inject {

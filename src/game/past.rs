@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use super::predictor::Predictor;
-use crate::net::{Time, UPDATE_TICKS_MAX};
-use crate::sim::{Event, GameState, PlayerId, Tick, TickInputs, World};
+use net::{Time, UPDATE_TICKS_MAX};
+use sim::{Event, GameState, PlayerId, Tick, TickInputs, World};
 
 /// A world some updates behind the confirmed one.
 pub(super) struct Past {

@@ -7,9 +7,9 @@
 use core::iter::Peekable;
 use core::time::Duration;
 
-use crate::net::Time;
-use crate::sim::math::{Fx, Vec2};
-use crate::sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
+use net::Time;
+use sim::math::{Fx, Vec2};
+use sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
 
 /// Most ticks that are predicted; beyond that the picture waits.
 pub const HORIZON_TICKS_MAX: u32 = 64;
@@ -189,7 +189,7 @@ impl Slide {
     /// The remaining error of the picture.
     fn left(&self, now: Time) -> Vec2 {
         let (passed, whole) = (now.since(self.since).min(BLEND).as_micros() as i32, BLEND.as_micros() as i32);
-        let part = |off: Fx| crate::sim::math::mul_div(off, whole - passed, whole);
+        let part = |off: Fx| sim::math::mul_div(off, whole - passed, whole);
         Vec2 { x: part(self.off.x), y: part(self.off.y) }
     }
 }
@@ -206,7 +206,7 @@ fn held(state: &GameState, player: PlayerId) -> HeroControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
+    use sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
 
     fn world() -> World {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };

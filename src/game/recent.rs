@@ -1,6 +1,6 @@
 //! The last ticks of a match, kept for the search after a desync.
 
-use crate::sim::{GameState, INPUT_BYTES_MAX, PLAYERS_MAX, Tick, TickInputs};
+use sim::{GameState, INPUT_BYTES_MAX, PLAYERS_MAX, Tick, TickInputs};
 
 /// Ticks kept; a difference is detected within twice the lead of a peer.
 const KEPT: usize = 96;

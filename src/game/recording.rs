@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::match_event::MatchEvent;
-use crate::net::Roster;
-use crate::replay::{RecordError, RecordStatus, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
-use crate::sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
+use net::Roster;
+use replay::{RecordError, RecordStatus, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
+use sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
 
 /// A recording, or none; ticks written to none are dropped.
 #[derive(Default)]

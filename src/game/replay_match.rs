@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::backlog::EventBacklog;
 use super::view::{Buffers, View};
-use crate::net::Time;
-use crate::replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
-use crate::sim::{Tick, World};
+use net::Time;
+use replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
+use sim::{Tick, World};
 
 /// Most ticks simulated in one call, so that a slow machine lags instead of freezing.
 const TICKS_PER_CALL_MAX: u32 = 240;

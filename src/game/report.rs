@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-use crate::net::Equivocation;
-use crate::sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
+use net::Equivocation;
+use sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// The first difference between the peers' states. All write the same: lists are in the order of seats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,11 +66,7 @@ impl DesyncReport {
         let difference = |i: usize| {
             let (a, b) = if model < i { (model, i) } else { (i, model) };
             let found = sides[a].1?.difference(sides[b].1?)?;
-            Some(if model < i {
-                found
-            } else {
-                crate::sim::Difference { values: swapped(found.values), ..found }
-            })
+            Some(if model < i { found } else { sim::Difference { values: swapped(found.values), ..found } })
         };
         let first = other.and_then(difference);
         let value = |i: usize| {

@@ -14,8 +14,8 @@ use super::internal::caught;
 use super::match_event::MatchEvent;
 use super::node::Node;
 use super::outcome::MatchError;
-use crate::net::{DropCause, Expected, Time};
-use crate::transport::{Impairment, LinkSpec, Timer, Udp, clock};
+use net::{DropCause, Expected, Time};
+use transport::{Impairment, LinkSpec, Timer, Udp, clock};
 
 /// Capacity of the queues of controls and reports; excess reports are dropped, senders of excess controls
 /// block.

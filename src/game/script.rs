@@ -13,8 +13,8 @@ use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sim::Command;
-use crate::text::Escaped;
+use crate::text_file::Escaped;
+use sim::Command;
 
 /// Most commands of one script: an hour of five per second.
 pub const SCRIPT_COMMANDS_MAX: usize = 18_000;
@@ -52,7 +52,7 @@ pub enum ScriptError {
     TooMany,
 }
 
-/// A line as in the file. The tick and player that [`write_json`](crate::replay::write_json) writes beside a
+/// A line as in the file. The tick and player that [`write_json`](replay::write_json) writes beside a
 /// command are accepted and ignored.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -124,7 +124,7 @@ impl FromIterator<ScriptLine> for Script {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Target, UnitId, When};
+    use sim::{Target, UnitId, When};
 
     #[test]
     fn a_script_reads_back_in_the_order_of_its_instants() {

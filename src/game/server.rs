@@ -15,12 +15,12 @@ use super::options::next_name;
 use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
 use super::stats::Histogram;
-use crate::net::message::PacketId;
-use crate::net::{
+use net::message::PacketId;
+use net::{
     AuthString, ClientStatus, End, Event, Roster, ServerSession, ServerTick, Source, Time, TimedInputs,
     Transmit,
 };
-use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
+use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
 /// A server's options for a match, other than its session.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ pub struct Server {
     finished: Option<Result<MatchOutcome, MatchError>>,
     events: MatchEvents,
     #[cfg(test)]
-    pub(super) breaks_at: Option<crate::sim::Tick>,
+    pub(super) breaks_at: Option<sim::Tick>,
 }
 
 impl Node for Server {
@@ -208,7 +208,7 @@ impl Server {
         ServerSummary {
             outcome,
             ticks: state.map_or(0, |state| state.tick().0),
-            hash: state.map_or(StateHash::of_parts([0; crate::sim::PARTS]), GameState::hash),
+            hash: state.map_or(StateHash::of_parts([0; sim::PARTS]), GameState::hash),
             words: self.words,
             clients: self.session.clients().collect(),
             lateness: core::mem::take(&mut self.lateness),
@@ -248,7 +248,7 @@ impl Server {
                 self.session.prepared(now, &world.hash(), world.state());
                 (self.world, self.roster) = (Some(world), roster);
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(error.into()),
         }
     }
 

@@ -5,14 +5,14 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 use super::predictor::Predictor;
-use crate::net::discovery::Beacon;
-use crate::net::message::{Choice, PacketId};
-use crate::net::{
+use net::discovery::Beacon;
+use net::message::{Choice, PacketId};
+use net::{
     Architecture, ChatText, ClientSession, DropCause, DueTick, Event, Expected, Join, LinkStatus,
     LockstepSession, MatchConfig, PacketProtection, Pause, Source, Time, TooManyCommands, TooManyLines,
     Traffic, Transmit, WaitsFor,
 };
-use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
+use sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// The session of a match.
 #[expect(clippy::large_enum_variant, reason = "there is one per match")]
@@ -109,7 +109,9 @@ impl Session {
     }
 
     /// What protects the links: for the experiments in `lab`.
-    pub(crate) fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
         seated!(self, session => session.protections().cloned().collect(), else ArrayVec::new())
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::sim::{StateHash, TickInputs, World};
+use sim::{StateHash, TickInputs, World};
 
 /// Ticks kept: a peer that lags farther behind runs the tick itself.
 const KEPT: usize = 32;

@@ -9,8 +9,8 @@ use super::outcome::MatchOutcome;
 use super::predictor::PredictionCounts;
 use super::report::DesyncReport;
 use super::stats::Latencies;
-use crate::net::{AuthString, MatchConfig, Roster, UpdateCounts};
-use crate::sim::{PLAYERS_MAX, PlayerId, StateHash};
+use net::{AuthString, MatchConfig, Roster, UpdateCounts};
+use sim::{PLAYERS_MAX, PlayerId, StateHash};
 
 /// The summary of a match.
 #[derive(Clone, Debug)]

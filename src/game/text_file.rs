@@ -2,6 +2,8 @@
 //! settings, studies and results.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
+use sim::is_hidden;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -115,6 +117,23 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, TextError> {
     Ok(text)
 }
 
+/// Shows a text with its hidden characters escaped (`\u{1b}`), all but line breaks: what a file says cannot command
+/// the terminal that shows an error about it.
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            if is_hidden(character) && character != '\n' {
+                write!(f, "{}", character.escape_debug())?;
+            } else {
+                f.write_char(character)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,5 +206,11 @@ mod tests {
         writer.join().expect("no panic").expect("written");
         let silent = read_stream(&dry, 100, Duration::from_millis(50)).expect_err("nothing is there");
         assert!(silent.to_string().contains("nobody writes"), "{silent}");
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped_and_nothing_else_is() {
+        let shown = Escaped("\"Zoë's\" \u{1b}[31mred\u{202e}\r\n\tback\\slash").to_string();
+        assert_eq!(shown, "\"Zoë's\" \\u{1b}[31mred\\u{202e}\\r\n\\tback\\slash");
     }
 }

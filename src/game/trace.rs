@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::net::{Stall, StallCause, Time};
-use crate::sim::{PlayerId, Tick};
+use net::{Stall, StallCause, Time};
+use sim::{PlayerId, Tick};
 
 /// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;

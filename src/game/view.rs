@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use crate::net::{AuthString, DropCounts, LinkStatus, Pause, Time, WaitsFor};
-use crate::sim::{GameState, PLAYERS_MAX, PlayerId, Setup, World};
+use net::{AuthString, DropCounts, LinkStatus, Pause, Time, WaitsFor};
+use sim::{GameState, PLAYERS_MAX, PlayerId, Setup, World};
 
 /// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
 const BUFFERS_MAX: usize = 6;
@@ -216,10 +216,10 @@ impl ViewWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Event, Tick, TickInputs};
+    use sim::{Event, Tick, TickInputs};
 
     fn world() -> World {
-        use crate::sim::{AttackBehaviour, SeatSetup, TickRate};
+        use sim::{AttackBehaviour, SeatSetup, TickRate};
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         World::new(Setup {
             seed: 1,

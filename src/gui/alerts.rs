@@ -1,8 +1,8 @@
 //! What a player must not miss: told by events, shown where it happened, and what Backspace leads to.
 
+use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
-use mini_rts_arena::game::{EventBacklog, View};
-use mini_rts_arena::sim::{CIRCLES_MAX, ControlBehaviour, Event};
+use sim::{CIRCLES_MAX, ControlBehaviour, Event};
 
 use super::draw::{AlertMark, place};
 
@@ -94,9 +94,9 @@ impl Alerts {
 
 #[cfg(test)]
 mod tests {
-    use mini_rts_arena::game::data;
-    use mini_rts_arena::sim::math;
-    use mini_rts_arena::sim::{AttackBehaviour, PlayerId, Tick, UnitId};
+    use game::data;
+    use sim::math;
+    use sim::{AttackBehaviour, PlayerId, Tick, UnitId};
 
     use super::*;
     use crate::gui::test_view::test_view;

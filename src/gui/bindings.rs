@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use macroquad::miniquad::KeyCode;
-use mini_rts_arena::sim::AttackBehaviour;
+use sim::AttackBehaviour;
 
 pub(crate) use key_choices::{KeyChoices, Preset};
 pub(crate) use key_names::name_of as us_name;

@@ -1,7 +1,7 @@
 //! What a match is worth remembering for, in words: its moments, and one tip for its player.
 
-use mini_rts_arena::game::{Moment, Tally};
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
+use game::{Moment, Tally};
+use sim::{AttackBehaviour, PlayerId};
 
 use super::bindings::{Action, key_name};
 

@@ -1,11 +1,11 @@
 //! The player's two hands: keys and pointer become selections, which stay here, and commands, which go to
 //! the match.
 
+use game::{Control, View};
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::miniquad::{KeyCode, MouseButton};
-use mini_rts_arena::game::{Control, View};
-use mini_rts_arena::sim::math::{Angle, Fx};
-use mini_rts_arena::sim::{
+use sim::math::{Angle, Fx};
+use sim::{
     self, AttackBehaviour, Command, ControlBehaviour, Direction, HeroControl, PlayerId, Selection, Target,
     UnitId, When,
 };
@@ -552,5 +552,4 @@ fn add(to: &mut Vec<UnitId>, more: &[UnitId]) {
 }
 
 #[cfg(test)]
-#[path = "input_controller_tests.rs"]
 mod tests;

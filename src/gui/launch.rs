@@ -10,16 +10,16 @@ use crate::cli::kept_seats::{self, KeptSeat, SeatKeeper};
 use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
 use crate::cli::setup;
-use mini_rts_arena::game::{
+use game::{
     Control, Finished, Match, MatchClock, MatchEvent, MatchThread, Progress, ServerControl, ServerProgress,
     ServerThread, ViewReader,
 };
-use mini_rts_arena::net::discovery::{Beacon, RoomId};
-use mini_rts_arena::net::message::Choice;
-use mini_rts_arena::net::{Time, Token};
-use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId};
-use mini_rts_arena::transport::discovery::Announcer;
-use mini_rts_arena::transport::{PortChoice, Udp};
+use net::discovery::{Beacon, RoomId};
+use net::message::Choice;
+use net::{Time, Token};
+use sim::{PLAYERS_MAX, PlayerId};
+use transport::discovery::Announcer;
+use transport::{PortChoice, Udp};
 
 /// How long a closing window waits until the others know: longer than a session waits for an answer to its farewell,
 /// so that the replay is written. Where they answer it is about a tenth of it.
@@ -84,7 +84,7 @@ pub(crate) struct Game {
 struct Parts {
     game: Match,
     udp: Udp,
-    link: Option<mini_rts_arena::transport::LinkSpec>,
+    link: Option<transport::LinkSpec>,
     beacon: Option<Beacon>,
     /// The port that others join, if it is not that of `udp`.
     server: Option<(ServerThread, u16)>,

@@ -41,9 +41,8 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-pub(crate) use display::NoWindow;
-
 use crate::cli::window::Opening;
+use display::NoWindow;
 use native_window::NativeDesktop;
 use window::{HAS_OPENED, WM_CLASS};
 

@@ -1,7 +1,7 @@
 //! What the player trains: single presses, kinds that are trained again and again, and why a press has no
 //! effect.
 
-use mini_rts_arena::sim::{AttackBehaviour, GameState, Outcome, PlayerId, SUPPLY, Setup, Tick};
+use sim::{AttackBehaviour, GameState, Outcome, PlayerId, SUPPLY, Setup, Tick};
 
 /// What can be trained, in the order of the buttons.
 pub(crate) const KINDS: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];

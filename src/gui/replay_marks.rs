@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::cli::replay::moments::{self, Kind, Moment};
-use mini_rts_arena::replay::{Record, Replay};
-use mini_rts_arena::sim::PlayerId;
+use replay::{Record, Replay};
+use sim::PlayerId;
 
 /// Most marks of a replay; a match has a few dozen.
 const MARKS_MAX: usize = 2_000;

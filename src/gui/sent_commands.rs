@@ -1,6 +1,6 @@
 //! Numbers the player's commands as the world counts them, so that it can be told when each has run.
 
-use mini_rts_arena::sim::Tick;
+use sim::Tick;
 
 /// The commands of one player in one match.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bindings::KeyChoices;
 use crate::cli::args::Hero;
 use crate::cli::setup;
-use mini_rts_arena::net::PlayerName;
+use net::PlayerName;
 
 pub(crate) use file::SettingsFile;
 

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use super::bindings::{Action, key_name};
 use super::page::Page;
 use super::theme;
-use mini_rts_arena::game::MatchEvent;
-use mini_rts_arena::net::{CHAT_BYTES_MAX, ChatText};
-use mini_rts_arena::sim::PlayerId;
+use game::MatchEvent;
+use net::{CHAT_BYTES_MAX, ChatText};
+use sim::PlayerId;
 
 /// How many lines are shown.
 const LINES_MAX: usize = 6;

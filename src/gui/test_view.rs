@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mini_rts_arena::game::{View, data};
-use mini_rts_arena::net::Time;
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, TickRate, World};
+use game::{View, data};
+use net::Time;
+use sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, TickRate, World};
 
 /// A match of two swordsmen before its first tick, seen by a player or by a spectator.
 pub(crate) fn test_view(me: Option<PlayerId>) -> View {

@@ -1,11 +1,9 @@
 //! The first match, step by step: what to do now, how far that is done, and where. Each step waits until the
 //! player has done it; the opponent waits, too.
 
+use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
-use mini_rts_arena::game::{EventBacklog, View};
-use mini_rts_arena::sim::{
-    AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, Order, PlayerId,
-};
+use sim::{AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, Order, PlayerId};
 
 use super::bindings::{Action, key_name};
 use super::draw::place;
@@ -329,5 +327,4 @@ fn milli(length: Milli) -> f32 {
 }
 
 #[cfg(test)]
-#[path = "tutorial_tests.rs"]
 mod tests;

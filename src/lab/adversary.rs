@@ -30,8 +30,8 @@ use self::stage::{Played, Stage};
 use super::audit::Violation;
 use super::campaign::Shard;
 use super::jobs;
-use crate::net::Architecture;
-use crate::sim::{Map, Rules, TickRate};
+use net::Architecture;
+use sim::{Map, Rules, TickRate};
 
 /// Most violations that a report keeps.
 const VIOLATIONS_MAX: usize = 200;

@@ -4,9 +4,9 @@ use serde::Serialize;
 use std::fmt;
 use twox_hash::XxHash3_64;
 
-use crate::game::Histogram;
-use crate::net::{DATAGRAM_BYTES_MAX, DueTick, Stall, StallCause, Time};
-use crate::sim::{
+use game::Histogram;
+use net::{DATAGRAM_BYTES_MAX, DueTick, Stall, StallCause, Time};
+use sim::{
     Command, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Selection, StateHash, Target, Tick, TickInputs, UnitId,
     When,
 };

@@ -20,9 +20,9 @@ use serde::Serialize;
 use std::sync::Arc;
 
 use super::{Shard, jobs};
-use crate::sim::{Map, Rules, TickRate};
 use judge::Played;
 use plan::Line;
+use sim::{Map, Rules, TickRate};
 
 /// Most matches of a line; lines draw their seeds from blocks of this size.
 pub const MATCHES_MAX: u32 = 1_000_000;

@@ -11,9 +11,9 @@ use super::named::milliseconds;
 use super::scenario::Scenario;
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork};
 use super::virtual_match::{VirtualMatch, VirtualSetup};
-use crate::game::{Histogram, Percentiles};
-use crate::net::{Time, Traffic};
-use crate::sim::{Tick, TickRate};
+use game::{Histogram, Percentiles};
+use net::{Time, Traffic};
+use sim::{Tick, TickRate};
 
 /// Without anything else to send, inputs are sent again so often.
 const RESEND_EVERY: Duration = Duration::from_millis(200);

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use crate::game::data;
-use crate::sim::math::{Fx, Vec2};
-use crate::sim::{
+use game::data;
+use sim::math::{Fx, Vec2};
+use sim::{
     AttackBehaviour, Command, Map, Milli, MilliPoint, PLAYERS_MAX, PlayerId, Rock, Rules, SELECTION_MAX,
     SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall, When, World,
     random,

@@ -3,19 +3,20 @@
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::io::Cursor;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::battlefield::Battlefield;
 use super::coding::{CodingFigures, coding};
 use super::sealing::{SealingFigures, sealing};
-use crate::bot::{Bot, BotLevel};
-use crate::game::data;
-use crate::replay::{
+use super::timing::{median, timed};
+use bot::{Bot, BotLevel};
+use game::data;
+use replay::{
     KEYFRAME_SECONDS, RecordError, Replay, ReplayEncoder, ReplayHeader, ReplayResult, Verdict, verify_replay,
 };
-use crate::sim::math::{Fx, Vec2};
-use crate::sim::{
+use sim::math::{Fx, Vec2};
+use sim::{
     AttackBehaviour, Command, ControlBehaviour, GameState, Outcome, PlayerId, PlayerInput, Rules,
     SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, When,
     World, random,
@@ -35,7 +36,7 @@ const SNAPSHOTS: usize = 8;
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// The sizes of the battles, each 10 to [`crate::sim::UNITS_MAX`].
+    /// The sizes of the battles, each 10 to [`sim::UNITS_MAX`].
     pub units: Vec<usize>,
     /// How long a round of each battle may take.
     pub round: Duration,
@@ -147,42 +148,6 @@ pub fn bench(options: &BenchOptions, progress: impl Fn(usize, usize)) -> Result<
     })
 }
 
-/// The middle of an odd number of figures, the upper middle of an even one; 0 of none.
-#[must_use]
-pub fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or_default()
-}
-
-/// The processor time that this thread has used so far; where the system does not tell, the time of day.
-#[must_use]
-pub fn thread_time() -> Duration {
-    #[cfg(unix)]
-    if let Ok(time) = nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID) {
-        return time.into();
-    }
-    std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
-}
-
-/// The processor time that `work` takes on this thread, without that of looking at the clock: half a
-/// microsecond, which would be some percent of a small tick.
-pub fn timed(work: impl FnOnce()) -> Duration {
-    static CLOCK: OnceLock<Duration> = OnceLock::new();
-    let clock = CLOCK.get_or_init(|| {
-        let look = |_| {
-            let begun = thread_time();
-            thread_time().saturating_sub(begun)
-        };
-        let mut looks: Vec<Duration> = (0..1_001).map(look).collect();
-        looks.sort();
-        looks[looks.len() / 2]
-    });
-    let begun = thread_time();
-    work();
-    let took = thread_time().saturating_sub(begun);
-    took.saturating_sub(*clock)
-}
-
 /// A battle that is measured round by round.
 #[derive(Debug)]
 pub struct BattleBench {
@@ -203,7 +168,7 @@ impl BattleBench {
     /// A battle in full progress, measured in rounds of about `round` each.
     ///
     /// # Panics
-    /// If `units` is not 10 to [`crate::sim::UNITS_MAX`].
+    /// If `units` is not 10 to [`sim::UNITS_MAX`].
     #[must_use]
     pub fn new(units: usize, round: Duration) -> Self {
         let mut battle = Battlefield::new(units, SEED);

@@ -17,9 +17,9 @@ pub(super) use self::attacker::{Attacker, Deed};
 pub(super) use self::pace::Pace;
 use super::named::named;
 use super::simnet::{LinkFaults, below, up_to};
-use crate::game::Inject;
-use crate::net::{Architecture, Time};
-use crate::sim::{Tick, TickRate};
+use game::Inject;
+use net::{Architecture, Time};
+use sim::{Tick, TickRate};
 
 /// What such a seat does before this may keep a match from beginning.
 const SETUP: Duration = Duration::from_millis(2_500);

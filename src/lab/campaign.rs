@@ -15,11 +15,11 @@ use super::jobs;
 use super::scenario::{Act, Scenario};
 use super::simnet::LinkFaults;
 use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
-use crate::bot::BotLevel;
-use crate::game::{ControllerChoice, DesyncReport, Inject};
-use crate::net::{Architecture, InputDelay};
-use crate::sim::{Map, PLAYERS_MAX, Rules, Tick, TickRate};
-use crate::transport::LinkSpec;
+use bot::BotLevel;
+use game::{ControllerChoice, DesyncReport, Inject};
+use net::{Architecture, InputDelay};
+use sim::{Map, PLAYERS_MAX, Rules, Tick, TickRate};
+use transport::LinkSpec;
 
 /// Between two numbered commands of a peer in a match with faults.
 const NUMBERED_EVERY: Duration = Duration::from_millis(130);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::jobs;
 use super::process::{Process, ProcessError, flag};
-use crate::net::Architecture;
+use net::Architecture;
 
 /// What is checked.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! What the difference of two states costs that a server sends: bytes and time, in a battle in which all fight.
 
 use super::battlefield::Battlefield;
-use super::bench::{median, timed};
-use crate::sim::{DeltaCoder, GameState};
+use super::timing::{median, timed};
+use sim::{DeltaCoder, GameState};
 
 /// Ticks until the first losses and blows no longer come in step.
 const WARM_UP: u32 = 256;
@@ -31,7 +31,7 @@ pub struct CodingFigures {
 /// Encodes the difference of two states of a battle of `units` units, once for each distance in `ticks`.
 ///
 /// # Panics
-/// If `units` is not 10 to [`crate::sim::UNITS_MAX`].
+/// If `units` is not 10 to [`sim::UNITS_MAX`].
 #[must_use]
 pub fn coding<const N: usize>(units: usize, ticks: [u32; N]) -> [CodingFigures; N] {
     let mut battle = Battlefield::new(units, SEED);

@@ -34,12 +34,12 @@ pub use findings::Digest;
 pub use metric::{LatencyKind, Measure, Percentile};
 pub use order_row::{ORDER_COLUMNS, OrderRow, write_order_names, write_orders};
 pub use page::{figure_files, page};
-pub use plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell, plan};
+pub use plan::{ARCHITECTURES, FIRST_SEED, Size, plan};
 pub use preset::{BAD_LINKS, BadLink, PRESETS, Preset, bad_link_of, path_of};
 pub use real::{LATENESS_MAX, RealError, RealOptions, RealStudy, real, real_cells, real_of};
 pub use row::{
-    Cell, Experiment, MatchRow, Quantiles, RowError, Series, Source, Topology, read_rows, write_row,
-    write_rows,
+    Cell, Experiment, MatchRow, Quantiles, RowError, Series, Source, Topology, base_cell, read_rows,
+    write_row, write_rows,
 };
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
 pub use statistics::{Mean, equivalence_p, holm, paired, paired_p, wilson};

@@ -6,15 +6,15 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 use super::baseline::{LockstepFigures, play_sessions};
-use super::bench::median;
 use super::fault::Fault;
 use super::named::named;
 use super::scenario::{Act, Change, Scenario};
 use super::simnet::{Burst, LinkFaults, exponential};
+use super::timing::median;
 use super::virtual_match::{VirtualMatch, VirtualSetup};
-use crate::game::Percentiles;
-use crate::net::Time;
-use crate::sim::Tick;
+use game::Percentiles;
+use net::Time;
+use sim::Tick;
 
 /// One way.
 const ONE_WAY: Duration = Duration::from_millis(50);

@@ -7,13 +7,13 @@ use rand_chacha::rand_core::SeedableRng as _;
 
 use super::audit::Oracle;
 use super::simnet::below;
-use crate::game::Inject;
-use crate::net::message::{Bye, PacketId, Pong, decode, encode};
-use crate::net::{
+use game::Inject;
+use net::message::{Bye, PacketId, Pong, decode, encode};
+use net::{
     ENVELOPE_BYTES, EncodedInput, InputsHeader, TAG_BYTES, Time, decode_input, decode_inputs, encode_input,
     encode_inputs,
 };
-use crate::sim::{Direction, PlayerInput, Tick};
+use sim::{Direction, PlayerInput, Tick};
 
 /// The peer that breaks the rules.
 const CULPRIT: usize = 1;

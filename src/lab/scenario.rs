@@ -6,7 +6,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 
 use super::fault::Fault;
 use super::simnet::{Burst, LinkFaults, below, up_to};
-use crate::net::Time;
+use net::Time;
 
 /// No two silences of one scenario come nearer to each other: a peer is heard in between.
 const BETWEEN_SILENCES: Duration = Duration::from_millis(2_500);

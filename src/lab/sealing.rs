@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use super::bench::{median, timed};
-use crate::net::{OpeningRoom, PacketProtection};
+use super::timing::{median, timed};
+use net::{OpeningRoom, PacketProtection};
 
 /// Bytes of the body of an idle tick's inputs.
 const BODY_BYTES: usize = 10;

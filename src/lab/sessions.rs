@@ -4,11 +4,11 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use crate::net::{
+use net::{
     AdmissionRules, Architecture, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
     MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
 };
-use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
+use sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
 /// Silence after which somebody is lost.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(3);

@@ -19,12 +19,12 @@ use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
 use super::sessions::{TIMEOUT, Table, WAIT, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
-use crate::game::{
+use game::{
     ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
     Session, SharedSteps, Summary,
 };
-use crate::net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
-use crate::sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
+use net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
+use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
 
 /// A match that is not over so long after it should be never will.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -562,8 +562,8 @@ fn surrenders(due: &DueTick, seat: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::BotLevel;
-    use crate::game::data;
+    use bot::BotLevel;
+    use game::data;
 
     /// Everything that happens in a match in which the states of two peers are made to differ.
     fn events(is_shared: bool) -> u64 {

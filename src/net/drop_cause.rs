@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use crate::net::connection::ChannelError;
-use crate::net::connection::protection::OpenError;
-use crate::net::lockstep::gate::TooFarAhead;
-use crate::net::wire::message::Malformed;
+use crate::connection::ChannelError;
+use crate::connection::protection::OpenError;
+use crate::lockstep::gate::TooFarAhead;
+use crate::wire::message::Malformed;
 
 /// Why a datagram, or a message of the reliable channel, was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

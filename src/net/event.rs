@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use crate::net::connection::words::AuthString;
-use crate::net::drop_cause::{DropCounts, Handled};
-use crate::net::lockstep::heads::Equivocation;
-use crate::net::time::Time;
-use crate::net::wire::chat_text::ChatText;
-use crate::net::wire::given::GivenTimes;
-use crate::net::wire::message::{Lobby, MatchConfig, Refusal, Roster};
-use crate::net::wire::name::PlayerName;
-use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
+use crate::connection::words::AuthString;
+use crate::drop_cause::{DropCounts, Handled};
+use crate::lockstep::heads::Equivocation;
+use crate::time::Time;
+use crate::wire::chat_text::ChatText;
+use crate::wire::given::GivenTimes;
+use crate::wire::message::{Lobby, MatchConfig, Refusal, Roster};
+use crate::wire::name::PlayerName;
+use sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 
 /// A tick to run now.
 #[derive(Clone, Debug)]
@@ -244,7 +244,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// Counts a drop.
-    pub(in crate::net) fn count(&mut self, handled: Handled) {
+    pub(crate) fn count(&mut self, handled: Handled) {
         if let Err(cause) = handled {
             self.dropped.count(cause, 1);
         }

@@ -12,7 +12,7 @@ use super::discovery::DISCOVERY_BYTES_MAX;
 use super::drop_cause::DropCause;
 use super::table::settings::ALTERNATIVES_MAX;
 use super::wire::message::{Delivery, JOIN_REQUEST_BYTES, PacketId};
-use crate::sim::PLAYERS_MAX;
+use sim::PLAYERS_MAX;
 
 /// Most connections of a session: those of the players, of guests without a seat, and of those who have just left.
 const CONNECTIONS_MAX: usize = PLAYERS_MAX + PENDING_MAX + CLOSING_MAX;
@@ -72,7 +72,7 @@ impl Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::PacketProtection;
+    use crate::PacketProtection;
     use core::net::Ipv4Addr;
 
     #[test]

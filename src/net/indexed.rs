@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
-use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// A ring of the last `N` numbered items: number `n` is in slot `n % N`, and overwrites the one before it.
 #[derive(Clone, Debug)]

@@ -32,7 +32,7 @@ use super::wire::message::{
     EntryRefused, JoinChallenge, JoinConfirm, JoinEntry, JoinRefused, JoinRequest, JoinShare, Malformed,
     PROTOCOL_VERSION, PacketId, Refusal, decode, decode_handshake, encode, handshake, handshake_nonce,
 };
-use crate::sim::{PLAYERS_MAX, PlayerId, SIMULATION_BUILD};
+use sim::{PLAYERS_MAX, PlayerId, SIMULATION_BUILD};
 
 /// Interval between requests until there is an answer.
 const REQUEST_EVERY: Duration = Duration::from_millis(100);

@@ -64,7 +64,7 @@ impl Mutation {
     }
 
     /// Whether it is planted.
-    pub(in crate::net) fn is_planted(self) -> bool {
+    pub(crate) fn is_planted(self) -> bool {
         Self::ARE_POSSIBLE && PLANTED.load(Ordering::Relaxed) == self as u8
     }
 }

@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 use core::net::{IpAddr, SocketAddr};
 
-use crate::net::connection::protection::SealedPacket;
-use crate::net::event::{Event, Traffic};
+use crate::connection::protection::SealedPacket;
+use crate::event::{Event, Traffic};
 
 /// Address of another process, with the local address at which its datagrams arrive. An answer leaves from there: on a
 /// computer with several addresses the system may choose another, which the other end has never asked.

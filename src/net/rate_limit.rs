@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use crate::net::time::Time;
+use crate::time::Time;
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug)]

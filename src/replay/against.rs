@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 
 use super::format::HeaderError;
 use super::reader::{End, Record, Replay, world_of};
-use crate::sim::{Difference, GameState, Tick, World};
+use sim::{Difference, GameState, Tick, World};
 
 /// What the comparison found.
 #[derive(Clone, Debug, Default)]

@@ -5,8 +5,8 @@ use std::io::{Read, Seek, Write};
 use super::encoder::ReplayEncoder;
 use super::format::ReplayResult;
 use super::reader::{Record, Replay, SeekError};
-use super::writer::RecordError;
-use crate::sim::Tick;
+use super::record_error::RecordError;
+use sim::Tick;
 
 /// Ticks between two writes: what is kept in memory meanwhile.
 const WRITE_TICKS: u32 = 600;

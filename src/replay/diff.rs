@@ -3,7 +3,7 @@
 use std::io::{Read, Seek};
 
 use super::reader::{Record, Replay, SeekError};
-use crate::sim::{Difference, GameState, PlayerId, Setup, Tick, TickInputs, World};
+use sim::{Difference, GameState, PlayerId, Setup, Tick, TickInputs, World};
 
 /// Where two recordings part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use super::format::{
     RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, TrailerBody, append, chain_of, encode,
     encode_inputs, frame_prefix, hashes_in, is_hashed, next_hashed,
 };
-use super::writer::RecordError;
-use crate::sim::{GameState, Tick, TickInputs};
+use super::record_error::RecordError;
+use sim::{GameState, Tick, TickInputs};
 
 /// Bytes of inputs after which a frame is closed.
 const RUN_BYTES: usize = 256 << 10;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::format::ReplayEvent;
 use super::reader::{Record, Replay};
-use crate::sim::{Command, HeroControl, PlayerId, Tick, TickRate};
+use sim::{Command, HeroControl, PlayerId, Tick, TickRate};
 
 /// Something that a player said.
 #[derive(Clone, Debug, PartialEq, Serialize)]

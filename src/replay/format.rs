@@ -7,11 +7,11 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
-use crate::sim::{
+use sim::is_hidden;
+use sim::{
     Map, PLAYERS_MAX, PlayerId, PlayerInput, RuleError, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick,
     TickRate,
 };
-use crate::text::is_hidden;
 
 /// The extension of a finished replay.
 pub const EXTENSION: &str = "mra";
@@ -377,7 +377,7 @@ pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{AttackBehaviour, UnitRules};
+    use sim::{AttackBehaviour, UnitRules};
 
     fn header(change: impl FnOnce(&mut Rules, &mut Map)) -> ReplayHeader {
         let unit = || UnitRules {
@@ -457,8 +457,8 @@ mod tests {
         refused(|_, map| map.bases[1].0 = 32_001, "map.bases.x");
         refused(|_, map| map.circles[0].1 = i32::MIN, "map.circles.y");
         refused(|_, map| map.circles = vec![(0, 0); 9], "map.circles");
-        refused(|_, map| map.walls.push(crate::sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
-        refused(|_, map| map.rocks.push(crate::sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
+        refused(|_, map| map.walls.push(sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
+        refused(|_, map| map.rocks.push(sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
     }
 
     #[test]

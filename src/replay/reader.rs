@@ -11,7 +11,7 @@ use super::format::{
     decode_inputs, encode_inputs, hashes_in, is_hashed, next_hashed,
 };
 use super::frames::{Bad, Frames, begins_with, fill, trailer_body};
-use crate::sim::{GameState, SIMULATION_BUILD, Setup, Tick, TickInputs, World};
+use sim::{GameState, SIMULATION_BUILD, Setup, Tick, TickInputs, World};
 
 /// A replay being read, as an iterator over its records. It ends with the last whole frame;
 /// [`Self::end`] then says why.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::format::{ReplayHeader, ReplayResult};
 use super::reader::{End, OpenError, Record, Replay, Trailer, open_file, world_of};
-use crate::sim::{Outcome, Tick, World};
+use sim::{Outcome, Tick, World};
 
 /// Ticks between two reports of progress.
 const PROGRESS_TICKS: u32 = 600;

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 
 use super::encoder::ReplayEncoder;
-use super::format::{
-    EXTENSION, FRAME_MAX, HeaderError, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, encode_inputs,
-};
-use crate::sim::{GameState, StateHash, Tick, TickInputs};
+use super::format::{EXTENSION, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, encode_inputs};
+use super::record_error::RecordError;
+use sim::{GameState, StateHash, Tick, TickInputs};
 
 /// Time between two writes: what a killed process loses at most, with as much again for the scheduler.
 const WRITE_EVERY: Duration = Duration::from_millis(250);
@@ -68,49 +67,6 @@ pub enum RecordStatus {
     Recording,
     /// It stopped early; what was written until then plays.
     Stopped(RecordError),
-}
-
-/// Why a match is not, or no longer, recorded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RecordError {
-    /// The match cannot be described.
-    #[error(transparent)]
-    Header(#[from] HeaderError),
-    /// There is such a replay.
-    #[error("{} exists already: choose another name, or move it away", .0.display())]
-    Exists(PathBuf),
-    /// The folder is missing.
-    #[error("there is no folder for {}: create it, or record elsewhere", .0.display())]
-    NoSuchFolder(PathBuf),
-    /// The folder is not writable.
-    #[error("no permission to write {}: record elsewhere, or change its folder's permissions", .0.display())]
-    NoPermission(PathBuf),
-    /// No room is left.
-    #[error("the disk is full: free some space before the next match; the replay plays up to here")]
-    DiskFull,
-    /// The disk refused for another reason.
-    #[error("the replay cannot be written: {0}")]
-    Io(String),
-    /// The disk does not keep up.
-    #[error("the disk is too slow: {QUEUE_TICKS} ticks wait to be written; record to another one")]
-    QueueFull,
-    /// The tick was not the next one, or had another number of players.
-    #[error("tick {got} was recorded where tick {expected} was due: the replay ends before it")]
-    OutOfOrder {
-        /// The tick that was due.
-        expected: Tick,
-        /// The tick that came.
-        got: Tick,
-    },
-    /// The match exceeds a limit of the format.
-    #[error("the match is too long for one replay: it ends at tick {0}")]
-    TooLong(Tick),
-    /// A replay cannot begin with a state that large.
-    #[error("the state at tick {0} takes more than {FRAME_MAX} bytes: no replay can begin with it")]
-    StateTooLong(Tick),
-    /// The outcome is not a word.
-    #[error("{0:?} cannot be the outcome of a match")]
-    Outcome(String),
 }
 
 impl ReplayRecorder {
@@ -222,7 +178,7 @@ impl ReplayRecorder {
         if let Some(queue) = &self.queue {
             // The match is over: now there is time to wait for a slow disk.
             if queue.send_timeout(Message::Finish(result), FINISH_WAIT).is_err() {
-                let _ = self.stopped.set(RecordError::QueueFull);
+                let _ = self.stopped.set(RecordError::QueueFull(QUEUE_TICKS));
             }
         }
         self.end();
@@ -242,7 +198,7 @@ impl ReplayRecorder {
         let Some(queue) = &self.queue else { return };
         match queue.try_send(message) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => self.stop(RecordError::QueueFull),
+            Err(TrySendError::Full(_)) => self.stop(RecordError::QueueFull(QUEUE_TICKS)),
             // The thread has said why.
             Err(TrySendError::Disconnected(_)) => self.queue = None,
         }
@@ -266,38 +222,6 @@ impl ReplayRecorder {
 impl Drop for ReplayRecorder {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl From<io::Error> for RecordError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
-            _ => Self::Io(error.to_string()),
-        }
-    }
-}
-
-impl RecordError {
-    /// The file that the message names: that of the error, or none.
-    #[must_use]
-    pub fn file(&self) -> Option<&Path> {
-        match self {
-            Self::Exists(file) | Self::NoSuchFolder(file) | Self::NoPermission(file) => Some(file),
-            _ => None,
-        }
-    }
-
-    fn opening(path: &Path, error: &io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => Self::Exists(path.into()),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NoSuchFolder(path.into()),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::NoPermission(path.into())
-            }
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
-            _ => Self::Io(error.to_string()),
-        }
     }
 }
 

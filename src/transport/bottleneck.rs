@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use crate::net::Time;
+use net::Time;
 
 /// Most datagrams that wait at once, whatever the queue may hold.
 const WAITING_MAX: usize = 4096;

@@ -1,6 +1,6 @@
 //! The library's only clock.
 
-use crate::net::Time;
+use net::Time;
 
 /// The time now: on Unix the microseconds of CLOCK_MONOTONIC, which all processes of a machine share;
 /// elsewhere those since the first call.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::{Bottleneck, RateLimit};
-use crate::net::{Time, Transmit};
+use net::{Time, Transmit};
 
 /// Most datagrams in flight; more are lost, as in a full buffer.
 const IN_FLIGHT_MAX: usize = 4096;
@@ -245,7 +245,7 @@ impl Impairment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::SealedPacket;
+    use net::SealedPacket;
 
     fn run(spec: &str, datagrams: u32) -> Vec<(u64, u32)> {
         let mut link = Impairment::new(spec.parse().expect("a link"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quinn_udp::{RecvMeta, UdpSocketState};
 
-use crate::net::Source;
+use net::Source;
 
 /// A bound socket of one address family.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use super::clock;
-use crate::net::Time;
+use net::Time;
 
 /// Not armed.
 const NEVER: u64 = u64::MAX;

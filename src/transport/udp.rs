@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use super::clock;
 use super::socket::{BoundSocket, Read};
-use crate::net::message::OWN_ADDRESSES_MAX;
-use crate::net::{DATAGRAM_BYTES_MAX, DropCause, Expected, Origin, Source, Time, Transmit};
+use net::message::OWN_ADDRESSES_MAX;
+use net::{DATAGRAM_BYTES_MAX, DropCause, Expected, Origin, Source, Time, Transmit};
 
 /// The port that hosts listen on if it is free.
 pub const DEFAULT_PORT: u16 = 4124;
@@ -345,8 +345,8 @@ impl Door {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::discovery::RoomQuery;
-    use crate::net::{PacketProtection, SealedPacket};
+    use net::discovery::RoomQuery;
+    use net::{PacketProtection, SealedPacket};
     use std::net::UdpSocket;
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

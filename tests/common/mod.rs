@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::data;
-use mini_rts_arena::sim::math::{Fx, Vec2, dist2, square};
-use mini_rts_arena::sim::*;
+use bot::{Bot, BotLevel};
+use game::data;
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::*;
 
 /// A map and who plays on it.
 pub(crate) struct Mode {

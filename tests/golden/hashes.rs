@@ -4,8 +4,8 @@
 //! change, `SIMULATION_BUILD` grows with it.
 
 use crate::common::{BotMatch, MODES};
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::sim::{GameState, HashChain, World};
+use bot::BotLevel;
+use sim::{GameState, HashChain, World};
 
 /// Seconds of each match.
 const SECONDS: u32 = 40;

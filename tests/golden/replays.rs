@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use mini_rts_arena::replay::{EXTENSION, Verdict, info, verify};
-use mini_rts_arena::sim::SIMULATION_BUILD;
+use replay::{EXTENSION, Verdict, info, verify};
+use sim::SIMULATION_BUILD;
 
 #[test]
 fn the_golden_replays_are_equal() {

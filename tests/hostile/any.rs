@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::net::message::PacketId;
-use mini_rts_arena::net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLoss};
-use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick};
+use net::message::PacketId;
+use net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLoss};
+use sim::{Command, Direction, HeroControl, Tick};
 
 use super::cases::play_all;
 use super::damage::{damaged, ragged};

@@ -1,6 +1,6 @@
 //! States that nobody has.
 
-use mini_rts_arena::sim::{GameState, Tick};
+use sim::{GameState, Tick};
 
 use super::draw::Draw;
 

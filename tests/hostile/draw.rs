@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use mini_rts_arena::net::message::{PROTOCOL_VERSION, PacketId};
-use mini_rts_arena::net::{StateForm, UpdatePart};
-use mini_rts_arena::sim::{DeltaCoder, GameState, Tick};
+use net::message::{PROTOCOL_VERSION, PacketId};
+use net::{StateForm, UpdatePart};
+use sim::{DeltaCoder, GameState, Tick};
 
 use super::damage::damaged;
 use super::room::first_state;

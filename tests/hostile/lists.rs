@@ -3,10 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use mini_rts_arena::net::discovery::{
+use net::discovery::{
     Beacon, Directory, FoundBy, Network, ROOM_INFO, ROOMS_MAX, RoomId, RoomInfo, VersionText,
 };
-use mini_rts_arena::net::{Architecture, PlayerName, Time};
+use net::{Architecture, PlayerName, Time};
 
 use super::cases::play_all;
 use super::draw::Draw;

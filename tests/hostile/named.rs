@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::game::Node as _;
-use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Ping, Ready, Seating, encode};
-use mini_rts_arena::net::{
+use game::Node as _;
+use net::message::{Bye, DesyncHashes, PacketId, Ping, Ready, Seating, encode};
+use net::{
     Architecture, ENVELOPE_BYTES, End, Event, InputsHeader, Seats, StateForm, UpdateHead, UpdatePart,
     encode_inputs, encode_update,
 };
-use mini_rts_arena::sim::{PlayerId, Tick, TickInputs};
+use sim::{PlayerId, Tick, TickInputs};
 
 use super::room::{Node, Room, Table, after};
 
@@ -197,7 +197,7 @@ fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more
     assert!(room.peers[1].state.tick() >= Tick(30));
 }
 
-fn roster_of(room: &Room) -> mini_rts_arena::net::Roster {
+fn roster_of(room: &Room) -> net::Roster {
     let prepared = room.peers[0].told.iter().find_map(|event| match event {
         Event::Prepare { roster } => Some(roster.clone()),
         _ => None,

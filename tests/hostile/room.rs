@@ -6,18 +6,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use arrayvec::ArrayVec;
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{
-    ControllerChoice, Inject, Match, MatchOptions, Node as _, Server, ServerOptions, Session, data,
-};
-use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
-use mini_rts_arena::net::{
+use bot::BotLevel;
+use game::{ControllerChoice, Inject, Match, MatchOptions, Node as _, Server, ServerOptions, Session, data};
+use net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
+use net::{
     AdmissionRules, Architecture, ClientSession, ENVELOPE_BYTES, End, Entropy, Event, FRAGMENT_BYTES,
     GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss, PacketProtection,
     PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Source, TAG_BYTES, Time, TimedInputs,
     Transmit,
 };
-use mini_rts_arena::sim::{
+use sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
     World, fingerprint,
 };

@@ -1,9 +1,9 @@
 //! Matches with an adversary that watches and chooses, on the virtual network: it takes nothing from the others.
 
-use mini_rts_arena::game::data;
-use mini_rts_arena::lab::{AdversaryOptions, AdversaryReport, Goal, Shard, adversary};
-use mini_rts_arena::net::Architecture;
-use mini_rts_arena::sim::TickRate;
+use game::data;
+use lab::{AdversaryOptions, AdversaryReport, Goal, Shard, adversary};
+use net::Architecture;
+use sim::TickRate;
 
 fn options(architecture: Architecture, seed: u64) -> AdversaryOptions {
     AdversaryOptions {

@@ -4,16 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::counting::allocations;
 use crate::peers::{HOST, address};
 use crate::players::{three_peers, two_players};
-use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Node as _, Server, data};
-use mini_rts_arena::lab::Battlefield;
-use mini_rts_arena::net::{Architecture, Time};
-use mini_rts_arena::sim::{
-    AttackBehaviour, PlayerId, Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World,
-};
+use bot::{Bot, BotLevel};
+use counting::allocations;
+use game::{ControllerChoice, Match, MatchOptions, Node as _, Server, data};
+use lab::Battlefield;
+use net::{Architecture, Time};
+use sim::{AttackBehaviour, PlayerId, Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 
 /// A match on a perfect wire: a server and its clients, or two peers.
 struct Wire {

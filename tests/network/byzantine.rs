@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mini_rts_arena::game::{ControllerChoice, data};
-use mini_rts_arena::lab::{
+use game::{ControllerChoice, data};
+use lab::{
     Act, Behaviour, ByzantinePlan, CampaignOptions, Fault, LinkFaults, Oracle, Sabotage, Scenario, Shard,
     VirtualMatch, VirtualResult, VirtualSetup, campaign,
 };
-use mini_rts_arena::net::{Architecture, Time};
+use net::{Architecture, Time};
 
 fn options(architecture: Architecture, matches: u32, seed: u64) -> CampaignOptions {
     CampaignOptions { architecture, has_byzantine: true, ..crate::campaigns::options(matches, seed, 600) }

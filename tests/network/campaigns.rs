@@ -1,10 +1,10 @@
 //! Matches in virtual time as the tests of campaigns begin with them.
 
-use mini_rts_arena::game::data;
-use mini_rts_arena::lab::{CampaignOptions, Shard};
-use mini_rts_arena::net::{Architecture, InputDelay};
-use mini_rts_arena::sim::TickRate;
-use mini_rts_arena::transport::LinkSpec;
+use game::data;
+use lab::{CampaignOptions, Shard};
+use net::{Architecture, InputDelay};
+use sim::TickRate;
+use transport::LinkSpec;
 
 /// In which nothing goes wrong.
 pub(crate) fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {

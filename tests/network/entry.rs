@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::peers::{GUEST, HOST, Peer, address, body, entropy, guest_config, host_config, run, settings};
-use mini_rts_arena::net::message::{JOIN_REQUEST_BYTES, PacketId, Ping, encode};
-use mini_rts_arena::net::{
+use net::message::{JOIN_REQUEST_BYTES, PacketId, Ping, encode};
+use net::{
     AdmissionRules, Architecture, BITS_PER_S_USUAL, End, Event, GuestConfig, HostConfig, InputDelay, Join,
     LockstepSession, MatchConfig, PacketProtection, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig,
     ServerSession, Settings, Time, Transmit,

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use crate::campaigns::options;
 use crate::peers::{Peer, Wire, address, body, fair_mesh, mesh, run, with_body};
-use mini_rts_arena::lab::{CampaignOptions, campaign};
-use mini_rts_arena::net::message::PacketId;
-use mini_rts_arena::net::{
-    DropCause, End, FairInputs, InputDelay, Time, decode_fair_inputs, encode_fair_inputs,
-};
-use mini_rts_arena::sim::{Command, PlayerId, PlayerInput, Target, Tick};
+use lab::{CampaignOptions, campaign};
+use net::message::PacketId;
+use net::{DropCause, End, FairInputs, InputDelay, Time, decode_fair_inputs, encode_fair_inputs};
+use sim::{Command, PlayerId, PlayerInput, Target, Tick};
 
 const LINKS: [&str; 3] =
     ["delay=2ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=8%,dup=5%,reorder=5%"];

@@ -12,16 +12,16 @@ use crate::peers::{
     with_body,
 };
 use crate::served::insider::{BOTH, Insider, all_played, config, room, run_pinging, vacated};
-use mini_rts_arena::game::MatchEvent;
-use mini_rts_arena::net::message::{
+use game::MatchEvent;
+use net::message::{
     Bye, Chat, Choice, Delivery, DesyncHashes, DesyncState, Lobby, PacketId, PathEcho, Ping, Ready, Rematch,
     Resume, Seats, Start, Suspicion, encode,
 };
-use mini_rts_arena::net::{
+use net::{
     ChatText, DropCause, ENVELOPE_BYTES, End, InputDelay, Join, LockstepSession, ServerConfig, Settings,
     TAG_BYTES, Time,
 };
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
+use sim::{AttackBehaviour, PlayerId};
 
 /// Messages of a flood; `FLOOD=100000` before the command makes it longer.
 fn flood_length() -> u32 {
@@ -223,7 +223,7 @@ fn a_flood_of_any_message_to_a_server_in_a_match_costs_nobody_else_a_seat() {
 }
 
 /// Messages as fast as the server acknowledges them, until it no longer does.
-fn flood_server(net: &mut crate::served::net::Net, insider: &mut Insider, id: PacketId) {
+fn flood_server(net: &mut crate::served::star::Net, insider: &mut Insider, id: PacketId) {
     for n in 0..flood_length() {
         insider.say_bytes(net, id, &message(id, n, net.now));
         if n.is_multiple_of(BATCH) {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use crate::peers::{GUEST, HOST, guest_config, host_config, settings};
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
-use mini_rts_arena::net::message::{JoinRequest, JoinShare, PacketId, decode_handshake};
-use mini_rts_arena::net::{
+use net::message::{JoinRequest, JoinShare, PacketId, decode_handshake};
+use net::{
     GuestConfig, HostConfig, InputDelay, Join, LockstepSession, OpeningRoom, PacketProtection, RoomCode, Time,
 };
 use rand_chacha::ChaCha12Rng;

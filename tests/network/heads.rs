@@ -6,17 +6,17 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::peers::{Peer, Wire, address, body, encrypted, fair_mesh, mesh, run, with_body};
-use mini_rts_arena::game::ControllerChoice;
-use mini_rts_arena::lab::{
+use game::ControllerChoice;
+use lab::{
     Behaviour, ByzantinePlan, CampaignOptions, LinkFaults, Scenario, VirtualMatch, VirtualResult,
     VirtualSetup,
 };
-use mini_rts_arena::net::message::{Head, PacketId, ShownHead, decode, encode};
-use mini_rts_arena::net::{
+use net::message::{Head, PacketId, ShownHead, decode, encode};
+use net::{
     Architecture, End, Equivocation, InputDelay, RoomCode, Time, decode_input, decode_inputs, encode_input,
     encode_inputs,
 };
-use mini_rts_arena::sim::{Direction, HeroControl, PlayerId, Tick};
+use sim::{Direction, HeroControl, PlayerId, Tick};
 
 const LINK: &str = "delay=20ms,jitter=2ms";
 const LINKS: [&str; 3] =

@@ -8,14 +8,14 @@ use crate::peers::{
     GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, host_config, mesh, pair,
     run, settings, with_body, with_false_chain, with_header,
 };
-use mini_rts_arena::net::message::{
+use net::message::{
     Bye, Delivery, DesyncHashes, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
 };
-use mini_rts_arena::net::{
+use net::{
     AdmissionRules, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
     RESUME_COUNTDOWN, Refusal, RoomCode, Settings, Time,
 };
-use mini_rts_arena::sim::{PlayerId, PlayerInput};
+use sim::{PlayerId, PlayerInput};
 
 const LINK: &str = "delay=20ms,jitter=2ms";
 const MINUTE: Duration = Duration::from_secs(60);

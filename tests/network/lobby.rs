@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::peers::{Peer, address, entropy, guest_config, host_config, run, settings};
-use crate::served::net::{self, Net};
-use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, data};
-use mini_rts_arena::net::message::{Choice, Lobby};
-use mini_rts_arena::net::{Architecture, ChatText, End, InputDelay, Join, LockstepSession, Settings, Time};
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId, fingerprint};
+use crate::served::star::{self, Net};
+use game::{MatchError, MatchEvent, MatchOptions, data};
+use net::message::{Choice, Lobby};
+use net::{Architecture, ChatText, End, InputDelay, Join, LockstepSession, Settings, Time};
+use sim::{AttackBehaviour, PlayerId, fingerprint};
 
 const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
 const READY: Choice = Choice { hero: AttackBehaviour::Archer, is_ready: true };
@@ -172,12 +172,12 @@ fn a_server_removes_a_client_from_the_lobby() {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
     for architecture in [Architecture::ClientServer, Architecture::Relay] {
         for link in LINKS {
-            let session = net::session_of(architecture, rules, Some(120), 0, 2);
+            let session = star::session_of(architecture, rules, Some(120), 0, 2);
             let mut net = Net::new(session, link, &[None; 2]);
             let client = |now, n, is_ready| {
-                let settings = Settings { is_ready, ..net::settings() };
+                let settings = Settings { is_ready, ..star::settings() };
                 let options = MatchOptions { prediction: true, ..MatchOptions::default() };
-                Some(net::client_of(now, n, None, options, settings))
+                Some(star::client_of(now, n, None, options, settings))
             };
             net.seats[0].game = client(Time(0), 0, true);
             net.seats[1].game = client(Time(0), 1, false);
@@ -205,12 +205,12 @@ fn a_server_waits_until_all_are_ready() {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
     for architecture in [Architecture::ClientServer, Architecture::Relay] {
         for link in LINKS {
-            let session = net::session_of(architecture, rules, Some(120), 0, 3);
+            let session = star::session_of(architecture, rules, Some(120), 0, 3);
             let mut net = Net::new(session, link, &[None; 3]);
             for (n, seat) in net.seats.iter_mut().enumerate() {
-                let settings = Settings { is_ready: false, ..net::settings() };
+                let settings = Settings { is_ready: false, ..star::settings() };
                 let options = MatchOptions { prediction: true, ..MatchOptions::default() };
-                seat.game = Some(net::client_of(Time(0), n as u8, None, options, settings));
+                seat.game = Some(star::client_of(Time(0), n as u8, None, options, settings));
             }
             net.run(Duration::from_secs(4), |_| {});
             let choose = |net: &mut Net, seat: usize, choice| {

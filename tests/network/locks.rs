@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::counting::allocated_bytes;
 use crate::peers::{HOST, Peer, address, encrypted, guest_config, host_config, mesh, pair, run, settings};
 use crate::served::insider::{BOTH, config, room};
-use mini_rts_arena::net::message::{Delivery, PacketId, Seating, decode, encode};
-use mini_rts_arena::net::{
+use counting::allocated_bytes;
+use net::message::{Delivery, PacketId, Seating, decode, encode};
+use net::{
     DropCause, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
     PacketProtection, Refusal, RoomCode, Time,
 };

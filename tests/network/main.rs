@@ -4,8 +4,6 @@ mod adversary;
 mod allocations;
 mod byzantine;
 mod campaigns;
-#[path = "../counting/mod.rs"]
-mod counting;
 mod entry;
 mod fair;
 mod floods;

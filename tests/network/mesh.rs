@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::peers::{Peer, address, mesh, run};
-use mini_rts_arena::net::{End, InputDelay, Time};
-use mini_rts_arena::sim::{Command, PlayerId, Tick};
+use net::{End, InputDelay, Time};
+use sim::{Command, PlayerId, Tick};
 
 const LINKS: [&str; 3] =
     ["delay=2ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=8%,dup=5%,reorder=5%"];

@@ -5,16 +5,14 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use mini_rts_arena::net::message::{Lobby, PacketId};
-use mini_rts_arena::net::{
+use net::message::{Lobby, PacketId};
+use net::{
     AdmissionRules, Architecture, AuthString, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event,
     GuestConfig, HostConfig, InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss,
     PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
 };
-use mini_rts_arena::sim::{
-    AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
-};
-use mini_rts_arena::transport::{Impairment, LinkSpec};
+use sim::{AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate};
+use transport::{Impairment, LinkSpec};
 
 pub(crate) const HOST: SocketAddr = address(0);
 pub(crate) const GUEST: SocketAddr = address(1);

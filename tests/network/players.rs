@@ -1,13 +1,11 @@
 //! Two players of an encrypted match that does not end by itself, between whom a test carries the datagrams.
 
-use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
-use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, ServerSession, Time,
-};
-use mini_rts_arena::sim::fingerprint;
+use game::{Match, MatchOptions, Server, ServerOptions, data};
+use net::{Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, ServerSession, Time};
+use sim::fingerprint;
 
 use crate::peers::{guest_config, host_config, settings};
-use crate::served::net::server_config;
+use crate::served::star::server_config;
 
 /// The server, unless they are peers, and both players. From address 0 on, each has the next one.
 pub(crate) fn two_players(

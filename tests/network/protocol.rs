@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use crate::counting::allocated_bytes;
-use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
-use mini_rts_arena::net::message::*;
-use mini_rts_arena::net::*;
-use mini_rts_arena::sim::{GameState, PlayerInput, Tick};
+use counting::allocated_bytes;
+use net::discovery::{RoomInfo, RoomQuery};
+use net::message::*;
+use net::*;
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sim::{GameState, PlayerInput, Tick};
 
 const DOCUMENT: &str = include_str!("../../docs/PROTOCOL.md");
 

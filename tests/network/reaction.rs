@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::peers::address;
 use crate::players::two_players;
-use mini_rts_arena::game::{Match, MatchOptions, Node, Server};
-use mini_rts_arena::net::{Architecture, Time};
-use mini_rts_arena::sim::math::Vec2;
-use mini_rts_arena::sim::{Direction, HeroControl};
-use mini_rts_arena::transport::{Impairment, LinkSpec};
+use game::{Match, MatchOptions, Node, Server};
+use net::{Architecture, Time};
+use sim::math::Vec2;
+use sim::{Direction, HeroControl};
+use transport::{Impairment, LinkSpec};
 
 /// A process that receives datagrams: the first is host or server.
 enum Process {

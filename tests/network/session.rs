@@ -7,9 +7,9 @@ use crate::peers::{
     GUEST, HOST, Peer, body, entropy, guest, guest_config, host, pair, run, settings, with_body,
     with_false_chain,
 };
-use mini_rts_arena::net::message::PacketId;
-use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Time};
-use mini_rts_arena::sim::{Command, PlayerId, Target, Tick, TickRate};
+use net::message::PacketId;
+use net::{End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Time};
+use sim::{Command, PlayerId, Target, Tick, TickRate};
 
 fn stalled_ms_per_s(peer: &Peer) -> f64 {
     let total: Duration = peer.stalls.iter().map(|stall| stall.1).sum();
@@ -407,8 +407,8 @@ fn every_link_leads_to_the_end() {
 
 #[test]
 fn other_versions_are_named_on_both_sides() {
-    use mini_rts_arena::net::PROTOCOL_VERSION;
-    use mini_rts_arena::net::message::{JoinRefused, JoinRequest, PacketId, decode_handshake, handshake};
+    use net::PROTOCOL_VERSION;
+    use net::message::{JoinRefused, JoinRequest, PacketId, decode_handshake, handshake};
     // A guest whose host answers in another version.
     let mut peers = pair(60, InputDelay::Auto, "delay=1ms");
     peers[0].wire = Box::new(|_, _, bytes| {
@@ -447,8 +447,8 @@ fn other_versions_are_named_on_both_sides() {
 }
 
 /// What a guest's session asks at first.
-fn guest_session_request() -> mini_rts_arena::net::message::JoinRequest {
-    use mini_rts_arena::net::message::{PacketId, decode_handshake};
+fn guest_session_request() -> net::message::JoinRequest {
+    use net::message::{PacketId, decode_handshake};
     let mut session = guest(InputDelay::Auto);
     session.handle_timeout(Time(0));
     let ask = session.poll_transmit().expect("it asks").datagram;
@@ -567,7 +567,7 @@ fn losses_in_bursts_stall_little() {
 
 #[test]
 fn a_peer_that_claims_to_need_more_than_its_link_explains_is_not_believed() {
-    use mini_rts_arena::net::{decode_inputs, encode_inputs};
+    use net::{decode_inputs, encode_inputs};
     let mut peers = pair(900, InputDelay::Auto, "delay=250us");
     peers[1].wire = Box::new(|_, _, bytes| {
         let lie = |body: &[u8]| {

@@ -7,14 +7,12 @@ use std::time::Duration;
 use crate::peers::{
     GUEST, HOST, Peer, Wire, address, body, guest, host, mesh, pair, run, with_body, with_header,
 };
-use mini_rts_arena::game::{ControllerChoice, data};
-use mini_rts_arena::lab::{
-    Act, CampaignOptions, Change, Fault, LinkFaults, Scenario, VirtualMatch, VirtualSetup,
-};
-use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Pong, Resume, decode, encode};
-use mini_rts_arena::net::{End, InputDelay, LockstepSession, RESUME_COUNTDOWN, Time};
-use mini_rts_arena::sim::PlayerId;
-use mini_rts_arena::transport::Impairment;
+use game::{ControllerChoice, data};
+use lab::{Act, CampaignOptions, Change, Fault, LinkFaults, Scenario, VirtualMatch, VirtualSetup};
+use net::message::{Bye, DesyncHashes, PacketId, Pong, Resume, decode, encode};
+use net::{End, InputDelay, LockstepSession, RESUME_COUNTDOWN, Time};
+use sim::PlayerId;
+use transport::Impairment;
 
 const LINK: &str = "delay=20ms,jitter=2ms";
 /// By then every match here runs.

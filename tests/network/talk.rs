@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::peers::{Peer, address, pair, people, run};
-use mini_rts_arena::net::message::{Choice, PacketId};
-use mini_rts_arena::net::{ChatText, End, InputDelay, StallCause, Time};
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
+use net::message::{Choice, PacketId};
+use net::{ChatText, End, InputDelay, StallCause, Time};
+use sim::{AttackBehaviour, PlayerId};
 
 const LINKS: [&str; 3] =
     ["delay=1ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -370,8 +370,7 @@ fn who_is_lost_after_the_end_ends_the_vote_and_nothing_else() {
 #[test]
 fn a_peer_that_does_not_stay_is_not_waited_for() {
     let mut peers = people(2, 120, "delay=20ms,loss=5%");
-    peers[1] =
-        Peer::new(crate::peers::guest(mini_rts_arena::net::InputDelay::Auto), address(1), "delay=20ms");
+    peers[1] = Peer::new(crate::peers::guest(net::InputDelay::Auto), address(1), "delay=20ms");
     let ended = run(&mut peers, Duration::from_secs(30), |_, _| {});
     assert!(peers.iter().all(|peer| peer.ends == [End::Finished]));
     assert!(ended < seconds(6.0), "{ended:?}");

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{ControllerChoice, Inject, MatchOutcome, Party, data};
-use mini_rts_arena::lab::{
+use bot::BotLevel;
+use game::{ControllerChoice, Inject, MatchOutcome, Party, data};
+use lab::{
     Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Stop, VirtualMatch,
     VirtualResult, VirtualSetup, campaign,
 };
-use mini_rts_arena::net::{Architecture, Time};
-use mini_rts_arena::sim::math::{Fx, Vec2};
-use mini_rts_arena::sim::{Command, ControlBehaviour, PlayerId, Selection, Target, Tick, When};
+use net::{Architecture, Time};
+use sim::math::{Fx, Vec2};
+use sim::{Command, ControlBehaviour, PlayerId, Selection, Target, Tick, When};
 
 fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
     CampaignOptions { has_faults: true, ..crate::campaigns::options(matches, seed, ticks) }

@@ -5,19 +5,17 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{
-    ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data,
-};
-use mini_rts_arena::net::{
+use bot::{Bot, BotLevel};
+use game::{ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data};
+use net::{
     AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
     OnLoss, PlayerName, RoomCode, Settings, Time,
 };
-use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
-use mini_rts_arena::sim::{
+use replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
+use sim::{
     AttackBehaviour, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World, fingerprint,
 };
-use mini_rts_arena::transport::{PortChoice, Udp, clock};
+use transport::{PortChoice, Udp, clock};
 
 const TICKS: u32 = 900;
 const SECOND: u64 = 1_000_000;

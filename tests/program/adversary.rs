@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::arena::{Arena, Ended};
-use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Node as _, Session};
-use mini_rts_arena::lab::{Blow, FalseHost, Insider, Pressure};
-use mini_rts_arena::net::message::{PacketId, Seats};
-use mini_rts_arena::net::{
+use game::{ControllerChoice, Match, MatchOptions, Node as _, Session};
+use lab::{Blow, FalseHost, Insider, Pressure};
+use net::message::{PacketId, Seats};
+use net::{
     AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, MatchConfig, OnLoss, PlayerName,
     RoomCode, Settings, Time,
 };
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId, TickRate};
+use sim::{AttackBehaviour, PlayerId, TickRate};
 use tempfile::TempDir;
 
 /// How often each case is repeated where all are.

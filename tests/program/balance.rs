@@ -1,10 +1,10 @@
 //! `arena balance`: matches between bots by the thousand, and what they show.
 
 use crate::arena::{Arena, run};
-use mini_rts_arena::bot::{BotLevel, Mix};
-use mini_rts_arena::game::data;
-use mini_rts_arena::lab::balance::*;
-use mini_rts_arena::sim::*;
+use bot::{BotLevel, Mix};
+use game::data;
+use lab::balance::*;
+use sim::*;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ fn four_seats_play_alone_and_in_teams() {
     }
 }
 
-/// The bots are asked and answered as in [`mini_rts_arena::game::Match`].
+/// The bots are asked and answered as in [`game::Match`].
 #[test]
 fn a_bout_is_the_match_that_two_processes_play() {
     let home = tempfile::tempdir().expect("a folder");

@@ -1,10 +1,8 @@
 //! The battle by which the simulation is measured, and `arena bench` as other programs use it.
 
 use crate::arena::run;
-use mini_rts_arena::lab::{Battlefield, ORDER_TICKS, Plan};
-use mini_rts_arena::sim::{
-    AttackBehaviour, COMMANDS_PER_TICK_MAX, PlayerId, SELECTION_MAX, Tick, UNITS_MAX, UnitId,
-};
+use lab::{Battlefield, ORDER_TICKS, Plan};
+use sim::{AttackBehaviour, COMMANDS_PER_TICK_MAX, PlayerId, SELECTION_MAX, Tick, UNITS_MAX, UnitId};
 
 #[test]
 fn the_seed_determines_the_battle() {
@@ -44,7 +42,7 @@ fn the_largest_battle_is_fair_and_its_orders_fit() {
     let archers = plan.soldiers.iter().filter(|soldier| soldier.attack == AttackBehaviour::Archer).count();
     assert_eq!(archers, (UNITS_MAX - 2) / 3);
     let half = plan.map.size.0 / 2000;
-    let inside = |at: mini_rts_arena::sim::math::Vec2| at.x.abs().max(at.y.abs()) < half;
+    let inside = |at: sim::math::Vec2| at.x.abs().max(at.y.abs()) < half;
     assert!(plan.soldiers.iter().all(|soldier| inside(soldier.at)));
     // Every soldier in one platoon, in order.
     let mut next = 0;
@@ -116,7 +114,16 @@ fn the_comparisons_measure_the_same_build() {
         release(include_str!("../../benches/versus/Cargo.toml")),
     ];
     for there in &comparisons {
-        for package in ["mini-rts-arena", "fixed"] {
+        for package in [
+            "arena-sim",
+            "arena-net",
+            "arena-transport",
+            "arena-replay",
+            "arena-bot",
+            "arena-game",
+            "arena-lab",
+            "fixed",
+        ] {
             // What is said of the package, else of all.
             let said = |profile: &toml::Table, key: &str| {
                 let package =

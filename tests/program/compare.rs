@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::lab::compare::{
+use lab::compare::{
     ARCHITECTURES, Cell, Experiment, MatchRow, Percentile, Quantiles, Recorded, Size, StudyOptions, Topology,
     Trial, WARM_UP, base_cell, bounds, drawn_scripts, study_of,
 };
-use mini_rts_arena::net::Architecture;
-use mini_rts_arena::replay::Replay;
-use mini_rts_arena::sim::Command;
+use net::Architecture;
+use replay::Replay;
+use sim::Command;
 
 fn play(cell: &Cell, seed: u64, seconds: u64) -> MatchRow {
     let trial = Trial { cell, seed, counted: Duration::from_secs(seconds), recorded: None, trace: None };
@@ -184,7 +184,7 @@ fn a_recorded_match_is_a_script() {
         .find(|path| path.extension().is_some_and(|extension| extension == "mra"))
         .expect("a replay");
     let recorded = Recorded::read(Replay::open(&replay).expect("whole")).expect("valid");
-    let world = mini_rts_arena::sim::World::new(recorded.setup.clone());
+    let world = sim::World::new(recorded.setup.clone());
     let named =
         recorded.scripts.iter().flat_map(|script| script.lines()).filter_map(|line| match &line.command {
             Command::Move(units, ..) | Command::AttackMove(units, ..) | Command::Attack(units, ..) => {
@@ -400,7 +400,7 @@ fn wrong_clocks_change_nothing() {
 
 #[test]
 fn a_drawn_script_is_the_same_for_all_and_comes_at_any_time() {
-    let world = mini_rts_arena::sim::World::new(setup());
+    let world = sim::World::new(setup());
     let scripts = drawn_scripts(&world, 11, 200.0);
     assert_eq!(scripts, drawn_scripts(&world, 11, 200.0));
     assert_ne!(scripts, drawn_scripts(&world, 12, 200.0));
@@ -409,7 +409,7 @@ fn a_drawn_script_is_the_same_for_all_and_comes_at_any_time() {
         let lines = script.lines();
         assert!((900..1_100).contains(&lines.len()), "{}", lines.len());
         // Each is unlike those before it, so that it is known again.
-        let is_new = |(n, line): (usize, &mini_rts_arena::game::ScriptLine)| {
+        let is_new = |(n, line): (usize, &game::ScriptLine)| {
             lines[n.saturating_sub(100)..n].iter().all(|before| before.command != line.command)
         };
         assert!(lines.iter().enumerate().all(is_new));
@@ -420,9 +420,9 @@ fn a_drawn_script_is_the_same_for_all_and_comes_at_any_time() {
     }
 }
 
-fn setup() -> mini_rts_arena::sim::Setup {
-    use mini_rts_arena::game::data;
-    use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
+fn setup() -> sim::Setup {
+    use game::data;
+    use sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
     let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
     Setup {
         seed: 1,

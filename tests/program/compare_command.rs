@@ -1,7 +1,7 @@
 //! `arena compare` on a study that was measured before: its output, its files and its exit codes.
 
 use crate::arena::command;
-use mini_rts_arena::lab::compare::{Analysis, Study, page, summarize};
+use lab::compare::{Analysis, Study, page, summarize};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

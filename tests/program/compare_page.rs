@@ -1,10 +1,10 @@
 //! The study after its matches: what is found, whether it can be believed, and the page.
 
-use mini_rts_arena::lab::compare::{
+use lab::compare::{
     Analysis, Cell, Experiment, MatchRow, Measure, Quantiles, Series, Source, Study, Topology, Verdict,
     figure_files, page, summarize,
 };
-use mini_rts_arena::net::Architecture;
+use net::Architecture;
 
 /// The checks that fail, by their names.
 fn failing(rows: &[MatchRow]) -> Vec<&'static str> {
@@ -80,7 +80,7 @@ fn each_verdict_follows_from_the_interval_and_the_margin() {
         let rows: Vec<MatchRow> = rows.collect();
         let cells = summarize(&rows);
         let analysis = Analysis::of(&cells);
-        let asked = |one: &&mini_rts_arena::lab::compare::Comparison<'_>| one.measure == Measure::CONFIRMED;
+        let asked = |one: &&lab::compare::Comparison<'_>| one.measure == Measure::CONFIRMED;
         analysis.comparisons.iter().find(asked).expect("compared").verdict()
     };
     assert_eq!(verdict(90.0, 20.0), Verdict::Differs);
@@ -412,7 +412,7 @@ fn a_study_keeps_every_fact_however_its_file_was_saved() {
     let rows: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let last = [&rows[..], &facts].concat().join("\n");
     for saved in [&text, &with_mark, &spaced, &spread, &quoted, &last] {
-        let saved = mini_rts_arena::game::text_file::decode(saved.clone().into_bytes()).expect("text");
+        let saved = game::text_file::decode(saved.clone().into_bytes()).expect("text");
         assert_eq!(Study::read(&saved).expect("a study"), study, "{}", &saved[..200]);
     }
     facts.extend(["# one more: fact"; 100]);

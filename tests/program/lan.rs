@@ -12,10 +12,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mini_rts_arena::net::Architecture;
-use mini_rts_arena::net::PlayerName;
-use mini_rts_arena::net::discovery::{Beacon, Found, Room, RoomId, VersionText, answer};
-use mini_rts_arena::transport::discovery::{Announcer, Browser, DISCOVERY_PORT, Warning, Ways};
+use net::Architecture;
+use net::PlayerName;
+use net::discovery::{Beacon, Found, Room, RoomId, VersionText, answer};
+use transport::discovery::{Announcer, Browser, DISCOVERY_PORT, Warning, Ways};
 
 /// Set for a child, to what it is asked to do.
 const CHILD: &str = "ARENA_LAN_TEST";
@@ -197,7 +197,7 @@ fn an_update_reaches_those_who_ask_by_broadcast() {
     let mut updated = beacon(room_id(22), 4999);
     updated.players = 3;
     host.announcer.update(updated.clone());
-    let query = mini_rts_arena::net::discovery::RoomQuery { nonce: 5 }.encode();
+    let query = net::discovery::RoomQuery { nonce: 5 }.encode();
     let deadline = soon(FIND_WITHIN);
     let mut bytes = [0; 2048];
     loop {
@@ -205,7 +205,7 @@ fn an_update_reaches_those_who_ask_by_broadcast() {
         socket.send_to(&query, ("127.255.255.255", DISCOVERY_PORT)).unwrap();
         while let Ok((length, _)) = socket.recv_from(&mut bytes) {
             assert!(length <= query.len());
-            let info = mini_rts_arena::net::discovery::RoomInfo::decode(&bytes[..length]).unwrap();
+            let info = net::discovery::RoomInfo::decode(&bytes[..length]).unwrap();
             if info.beacon == updated && info.nonce == 5 {
                 return;
             }

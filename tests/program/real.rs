@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use mini_rts_arena::lab::compare::{
-    ARCHITECTURES, Cell, RealOptions, Size, Source, base_cell, bounds, real_of,
-};
+use lab::compare::{ARCHITECTURES, Cell, RealOptions, Size, Source, base_cell, bounds, real_of};
 
 #[test]
 fn each_architecture_gives_a_row_and_none_is_quicker_than_its_way() {
@@ -26,7 +24,7 @@ fn each_architecture_gives_a_row_and_none_is_quicker_than_its_way() {
         assert!(row.commands >= 20 && row.censored == 0, "{cell}: {} of {}", row.censored, row.commands);
         assert!(row.state_hash != 0 && row.tick_rate > 0.0 && row.lateness_ms.is_some(), "{cell}");
         let bounds = bounds(cell);
-        let p50 = |latency: &mini_rts_arena::lab::compare::Quantiles| latency.p50().expect("commands ran");
+        let p50 = |latency: &lab::compare::Quantiles| latency.p50().expect("commands ran");
         assert!(p50(&row.opponent_confirmed_ms) > bounds.opponent_ms - bounds.error_ms, "{cell}");
         assert!(p50(&row.opponent_ms) >= p50(&row.opponent_confirmed_ms), "{cell}");
         assert!(p50(&row.own_predicted_ms) <= p50(&row.own_ms), "{cell}: prediction shows no later");

@@ -2,10 +2,10 @@
 //! fields of real traces, the columns of a study. What is in one and not in the other is a complaint.
 
 use crate::arena::{Arena, Ended, run};
-use mini_rts_arena::game::Script;
-use mini_rts_arena::lab::compare::ORDER_COLUMNS;
-use mini_rts_arena::sim::Command;
+use game::Script;
+use lab::compare::ORDER_COLUMNS;
 use serde_json::Value;
+use sim::Command;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

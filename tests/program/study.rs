@@ -1,7 +1,7 @@
 //! A made-up study: latencies as a simple model has them, so that every check holds and differences are known.
 
-use mini_rts_arena::lab::compare::{Cell, Experiment, MatchRow, Quantiles, Series, Study, Topology, bounds};
-use mini_rts_arena::net::Architecture;
+use lab::compare::{Cell, Experiment, MatchRow, Quantiles, Series, Study, Topology, bounds};
+use net::Architecture;
 
 const TICK_MS: f64 = 1000.0 / 60.0;
 const SECONDS: usize = 25;

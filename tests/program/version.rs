@@ -1,11 +1,9 @@
 //! The version with the commit: where a build finds it, and who says it.
 
-use mini_rts_arena::VERSION;
-use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText, answer};
-use mini_rts_arena::net::message::{
-    JoinRefused, PROTOCOL_VERSION, PacketId, Refusal, handshake, handshake_nonce,
-};
-use mini_rts_arena::net::{Architecture, PlayerName};
+use net::discovery::{Beacon, RoomId, VersionText, answer};
+use net::message::{JoinRefused, PROTOCOL_VERSION, PacketId, Refusal, handshake, handshake_nonce};
+use net::{Architecture, PlayerName};
+use replay::VERSION;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
@@ -14,7 +12,7 @@ use std::process::Command;
 use crate::arena::{fails, run};
 
 /// The build's own way to the commit.
-#[path = "../../build.rs"]
+#[path = "../../src/replay/build.rs"]
 #[expect(dead_code, reason = "its main runs in the build")]
 mod build;
 

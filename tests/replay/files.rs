@@ -3,11 +3,11 @@
 use std::io::Cursor;
 
 use crate::scripted::{header, recorded, recorded_by, recorded_with, records, script, setup, tick_limit};
-use mini_rts_arena::replay::{
+use replay::{
     CUT_VERSION, End, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict,
     VerifyReport, compare, info, verify, verify_replay,
 };
-use mini_rts_arena::sim::{PlayerId, Tick, TickInputs, World};
+use sim::{PlayerId, Tick, TickInputs, World};
 
 /// Bytes before the header's body, and before and after a frame's payload.
 const FILE_PREFIX: usize = 18;

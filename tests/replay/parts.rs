@@ -3,13 +3,13 @@
 use std::io::Cursor;
 
 use crate::scripted::{header, recorded, recorded_by, recorded_with, script, setup, tick_limit};
-use mini_rts_arena::game::Script;
-use mini_rts_arena::replay::{
+use game::Script;
+use replay::{
     CutError, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, Word, compare,
     cut, diff, said, verify_replay, write_csv, write_json,
 };
-use mini_rts_arena::sim::math::Angle;
-use mini_rts_arena::sim::{Command, HeroControl, PlayerId, Tick, TickInputs, World};
+use sim::math::Angle;
+use sim::{Command, HeroControl, PlayerId, Tick, TickInputs, World};
 
 fn open(bytes: &[u8]) -> Replay<Cursor<&[u8]>> {
     Replay::read(Cursor::new(bytes)).expect("a replay")

@@ -7,13 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::counting::{allocations, largest_allocation};
 use crate::scripted::{header, recorded, script, setup, tick_limit};
-use mini_rts_arena::replay::{
+use counting::{allocations, largest_allocation};
+use replay::{
     RecordError, RecordStatus, Replay, ReplayEncoder, ReplayEvent, ReplayHeader, ReplayRecorder,
     ReplayResult, ReplaySink, Verdict, info, verify, verify_replay,
 };
-use mini_rts_arena::sim::{PlayerId, Tick, TickInputs, World};
+use sim::{PlayerId, Tick, TickInputs, World};
 
 /// Longest wait for the recorder, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -247,7 +247,7 @@ fn a_stuck_disk_never_blocks_the_match() {
         ticks += 1;
     }
     assert!(begun.elapsed() < Duration::from_secs(2), "{ticks} ticks took {:?}", begun.elapsed());
-    assert_eq!(recorder.status(), RecordStatus::Stopped(RecordError::QueueFull));
+    assert_eq!(recorder.status(), RecordStatus::Stopped(RecordError::QueueFull(4096)));
     drop(stuck);
     drop(recorder);
     let bytes = file.0.lock().unwrap().clone();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mini_rts_arena::replay::{Record, Replay, ReplayEncoder, ReplayHeader, ReplayResult};
-use mini_rts_arena::sim::math::{Angle, Fx, Vec2};
-use mini_rts_arena::sim::{
+use replay::{Record, Replay, ReplayEncoder, ReplayHeader, ReplayResult};
+use sim::math::{Angle, Fx, Vec2};
+use sim::{
     AttackBehaviour, Command, Direction, HeroControl, Map, PlayerId, Rock, Rules, SeatSetup, Selection,
     Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, Wall, When, World,
 };

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use crate::common::{BotMatch, setup};
-use mini_rts_arena::bot::{Bot, BotLevel, Probe};
-use mini_rts_arena::sim::math::{Fx, dist2, square};
-use mini_rts_arena::sim::*;
+use bot::{Bot, BotLevel, Probe};
+use sim::math::{Fx, dist2, square};
+use sim::*;
 
 #[test]
 fn normal_bots_command_fight_and_capture() {

@@ -4,10 +4,10 @@
 use std::sync::OnceLock;
 
 use crate::common::{BotMatch, MODES, setup};
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::sim::math::{Fx, Vec2};
-use mini_rts_arena::sim::*;
+use bot::BotLevel;
 use proptest::prelude::*;
+use sim::math::{Fx, Vec2};
+use sim::*;
 
 /// Encodes, decodes, compares; returns the bytes.
 fn there_and_back(coder: &mut DeltaCoder, base: &GameState, new: &GameState) -> Vec<u8> {

@@ -4,10 +4,10 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use crate::common::{BotMatch, MODES, check_limits, setup};
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::sim::math::{Angle, Fx, Vec2, dist2, square};
-use mini_rts_arena::sim::*;
+use bot::BotLevel;
 use proptest::prelude::*;
+use sim::math::{Angle, Fx, Vec2, dist2, square};
+use sim::*;
 
 fn standard(seed: u64) -> Setup {
     setup("standard", "standard", seed, 60, true)
@@ -90,7 +90,7 @@ fn a_restored_world_continues_as_the_first_one_does() {
 fn a_state_of_another_match_is_refused() {
     let state = World::new(standard(1)).state().clone();
     let mut four = standard(1);
-    four.map = mini_rts_arena::game::data::map("duel").expect("built in");
+    four.map = game::data::map("duel").expect("built in");
     let mut far = state.clone();
     far.units.x[0] = Fx::from_num(100);
     let mut goal = state.clone();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::{BotMatch, MODES, setup};
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::sim::math::{Fx, Vec2, dist2, square};
-use mini_rts_arena::sim::*;
+use bot::BotLevel;
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::*;
 
 const ME: PlayerId = PlayerId(0);
 const FOE: PlayerId = PlayerId(1);

@@ -1,9 +1,9 @@
 //! Fairness: mirrored armies with mirrored commands stay mirrored.
 
 use crate::common::setup;
-use mini_rts_arena::sim::math::{Angle, Vec2};
-use mini_rts_arena::sim::*;
 use proptest::prelude::*;
+use sim::math::{Angle, Vec2};
+use sim::*;
 
 /// The events of a tick for each side, by ordinals of units, for the side of player 0.
 fn script(seed: u64, tick: Tick, state: &GameState) -> Option<Script> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::setup;
-use mini_rts_arena::game::data::embedded_maps;
-use mini_rts_arena::sim::math::{Fx, Vec2, dist2, square};
-use mini_rts_arena::sim::*;
+use game::data::embedded_maps;
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::*;
 
 /// Somewhere to go, on a map that half a turn leaves as it is.
 struct Course {

@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::{MODES, check_limits};
-use mini_rts_arena::sim::math::{Angle, Fx, Vec2};
-use mini_rts_arena::sim::*;
+use sim::math::{Angle, Fx, Vec2};
+use sim::*;
 
 #[test]
 fn matches_of_players_who_do_anything_end_by_7_00() {

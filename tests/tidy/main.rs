@@ -1,5 +1,4 @@
 //! What can be checked by reading the repository: its sources, its layers, its documents.
 
-mod layers;
 mod reliability;
 mod sources;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::replay::{Record, Replay, Verdict, verify};
-use mini_rts_arena::sim::{AttackBehaviour, Command};
+use replay::{Record, Replay, Verdict, verify};
 use serde_json::Value;
+use sim::{AttackBehaviour, Command};
 
 use super::driver::Window;
 use super::turn;

@@ -8,8 +8,6 @@ mod cable;
 mod common;
 mod displays;
 mod driver;
-#[path = "../ear/mod.rs"]
-mod ear;
 mod hands;
 mod keyboard;
 mod layouts;
@@ -28,11 +26,11 @@ use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::data;
-use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
-use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
+use bot::BotLevel;
+use game::data;
+use replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
 use serde_json::Value;
+use sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 
 use cable::Cable;
 use common::BotMatch;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::replay::{ReplayHeader, ReplayRecorder, ReplayResult};
+use bot::BotLevel;
+use replay::{ReplayHeader, ReplayRecorder, ReplayResult};
 use serde_json::Value;
 
 use super::common::{self, BotMatch};

@@ -5,9 +5,9 @@ use std::process::Command as Process;
 use std::rc::Rc;
 use std::time::Duration;
 
-use mini_rts_arena::replay::{Record, Replay};
-use mini_rts_arena::sim::Command;
+use replay::{Record, Replay};
 use serde_json::Value;
+use sim::Command;
 
 use super::driver::Window;
 use super::turn;

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::driver::Window;
-use super::ear::Ear;
 use super::turn;
+use ear::Ear;
 
 /// Presses that are timed.
 const PRESSES: usize = 41;

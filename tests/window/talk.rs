@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
-use mini_rts_arena::replay::{Replay, Verdict, verify};
+use replay::{Replay, Verdict, verify};
 
 use crate::cable::Cable;
 use crate::driver::Window;

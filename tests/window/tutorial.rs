@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::replay::{Record, Replay};
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, Event, PlayerId, World};
+use replay::{Record, Replay};
 use serde_json::Value;
+use sim::{AttackBehaviour, ControlBehaviour, Event, PlayerId, World};
 
 use super::driver::Window;
 use super::{turn, turn_alone, xy};

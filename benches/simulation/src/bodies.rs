@@ -1,8 +1,8 @@
 //! A physics engine with as many balls: `rapier2d`, its results the same on every machine. It has no rules
 //! to play: a platoon's balls get a velocity toward their goal when it is ordered there, and nobody fights.
 
-use mini_rts_arena::lab::{Plan, Sortie};
-use mini_rts_arena::sim::{AttackBehaviour, Tick};
+use lab::{Plan, Sortie};
+use sim::{AttackBehaviour, Tick};
 use rapier2d::prelude::*;
 
 use crate::Engine;

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --manifest-path benches/simulation/Cargo.toml [-- --json]`
 //!
-//! All play the same battle, [`mini_rts_arena::lab::Plan`]: its documentation has the workload. Measured is the
+//! All play the same battle, [`lab::Plan`]: its documentation has the workload. Measured is the
 //! tick alone, by the processor time of the thread and by the clock on the wall; replacing the fallen and
 //! making the orders comes before it and counts for nobody. Each round measures every program at every size
 //! in turn, so that a busy machine is busy for all; figures are medians over the rounds, ratios are of
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 
 use bodies::Bodies;
 use heap::{Asked, asked_by};
-use mini_rts_arena::lab::{
+use lab::{
     Battlefield, Plan, UNITS, hash_time, large_match, median, replay_speed, snapshot_time, standard_match,
     timed,
 };
-use mini_rts_arena::sim::{GameState, Tick, UNITS_MAX};
+use sim::{GameState, Tick, UNITS_MAX};
 use twin::{Careful, DenseGrid, HashGrid, Naive, Twin};
 
 /// Ticks between two samples of what goes on: no part of any cooldown.

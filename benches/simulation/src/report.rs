@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table};
 use glam::Vec2;
-use mini_rts_arena::lab::median;
+use lab::median;
 use serde_json::{Value, json};
 
 use crate::Lane;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use crate::proxy::{HEADER_BYTES, Passed};
-use mini_rts_arena::lab::median;
+use lab::median;
 
 /// Nothing is measured so long after a peer's first tick: delays and paces find themselves first.
 pub(crate) const WARM_UP: Duration = Duration::from_secs(3);

@@ -42,6 +42,7 @@ mod process;
 mod proxy;
 mod report;
 mod session;
+mod table;
 mod theirs;
 
 use anyhow::{Context as _, ensure};

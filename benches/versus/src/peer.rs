@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crate::figures::{Click, PeerLog, Stall};
 use crate::theirs::PeerArguments;
-use mini_rts_arena::net::Time;
-use mini_rts_arena::transport::clock;
+use net::Time;
+use transport::clock;
 
 /// A tick at 60 Hz.
 pub(crate) const TICK: Duration = Duration::from_nanos(16_666_667);

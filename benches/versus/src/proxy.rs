@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use mini_rts_arena::transport::clock;
+use transport::clock;
 
 /// Bytes of IPv4 and UDP headers.
 pub(crate) const HEADER_BYTES: u64 = 28;

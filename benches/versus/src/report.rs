@@ -1,12 +1,13 @@
 //! Figures as a table and as JSON, and the goals beside them.
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cell::{Cell, Goal};
 use crate::figures::Figures;
 use crate::session::SessionReport;
+use crate::table::right;
 
 /// Everything that was measured.
 #[derive(Default)]
@@ -126,14 +127,5 @@ fn verdict(goals: &[Goal]) -> String {
     match goals.iter().filter(|goal| !goal.met).count() {
         0 => "met".to_owned(),
         missed => format!("{missed} of {} missed", goals.len()),
-    }
-}
-
-/// Aligns all columns but some to the right.
-pub(crate) fn right(table: &mut Table, but: &[usize]) {
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if !but.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
 }

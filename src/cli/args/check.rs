@@ -4,10 +4,10 @@ use clap::Args;
 use std::path::PathBuf;
 
 use super::{ARCHITECTURES, BotChoice, SeatInjection, input_delay, one_of, tick_rate};
-use mini_rts_arena::lab::Shard;
-use mini_rts_arena::net::{Architecture, InputDelay, Mutation};
-use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
-use mini_rts_arena::transport::LinkSpec;
+use lab::Shard;
+use net::{Architecture, InputDelay, Mutation};
+use sim::{PLAYERS_MAX, Tick, TickRate};
+use transport::LinkSpec;
 
 /// The flags of matches that are played: without meaning where none is.
 const PLAYED: [&str; 24] = [

@@ -10,9 +10,9 @@ use super::{
     ARCHITECTURES, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
     seconds_or_none, seed, tick_rate, token,
 };
-use mini_rts_arena::net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
-use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
-use mini_rts_arena::transport::LinkSpec;
+use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
+use sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
+use transport::LinkSpec;
 
 /// What a player brings to a match.
 #[derive(Args, Clone, Debug)]

@@ -4,9 +4,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 use super::{Named, one_of, tick_rate};
-use mini_rts_arena::lab::Shard;
-use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
-use mini_rts_arena::sim::{TickRate, UNITS_MAX};
+use lab::Shard;
+use lab::balance::{MATCHES_MAX, Suite};
+use sim::{TickRate, UNITS_MAX};
 
 #[derive(Args, Debug)]
 pub(crate) struct BalanceArguments {

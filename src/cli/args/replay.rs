@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-use mini_rts_arena::sim::Tick;
+use sim::Tick;
 
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArguments {

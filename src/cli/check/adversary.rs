@@ -8,8 +8,8 @@ use super::{campaign, first_seed, jobs};
 use crate::cli::args::CheckArguments;
 use crate::cli::console;
 use crate::cli::headless::progress_bar;
-use mini_rts_arena::game::data;
-use mini_rts_arena::lab::{AdversaryOptions, AdversaryReport, Shard, adversary};
+use game::data;
+use lab::{AdversaryOptions, AdversaryReport, Shard, adversary};
 
 /// Most violations that are printed.
 const SHOWN_MAX: usize = 10;

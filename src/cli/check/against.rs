@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::console::{found, print, shown};
-use mini_rts_arena::replay::{Comparison, Replay, compare};
+use replay::{Comparison, Replay, compare};
 
 /// Compares every recorded state with the one computed here; exit code 1 if one differs.
 pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {

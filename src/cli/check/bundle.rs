@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::console::{found, print};
-use mini_rts_arena::game::{BUNDLE_BYTES_MAX, BundleVerdict, DesyncBundle, SideVerdict};
+use game::{BUNDLE_BYTES_MAX, BundleVerdict, DesyncBundle, SideVerdict};
 
 /// Runs the bundle's tick and says whose state deviates from what comes out; exit code 1 if one does.
 pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {

@@ -1,6 +1,6 @@
 //! What `arena check --virtual --byzantine` prints beside the rest.
 
-use mini_rts_arena::lab::{ByzantineReport, CampaignOptions};
+use lab::{ByzantineReport, CampaignOptions};
 
 /// How the byzantine seat of the match with this seed misbehaves, if there is one.
 pub(super) fn plan(options: &CampaignOptions, seed: u64) -> Option<String> {

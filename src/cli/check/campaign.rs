@@ -9,14 +9,14 @@ use super::{byzantine, check_injection, desync_json, desync_text, first_seed, jo
 use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
 use crate::cli::{console, paths, setup};
-use mini_rts_arena::game::{Inject, Percentiles, data};
-use mini_rts_arena::lab::{
+use game::{Inject, Percentiles, data};
+use lab::{
     BaselineCell, CampaignOptions, CampaignReport, FirstDesync, OutageCell, Shard, Side, Violation, baseline,
     campaign, outages,
 };
-use mini_rts_arena::net::Architecture;
-use mini_rts_arena::sim::{PLAYERS_MAX, Tick};
-use mini_rts_arena::transport::LinkSpec;
+use net::Architecture;
+use sim::{PLAYERS_MAX, Tick};
+use transport::LinkSpec;
 
 /// Fewest seeds with which the cost of outages is measured.
 const OUTAGE_SEEDS_LEAST: u32 = 8;
@@ -228,7 +228,7 @@ pub(super) fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> Stri
     if hz != 60 {
         command += &format!(" --tick-rate {hz}");
     }
-    if let mini_rts_arena::net::InputDelay::Ticks(ticks) = arguments.input_delay {
+    if let net::InputDelay::Ticks(ticks) = arguments.input_delay {
         command += &format!(" --input-delay {ticks}");
     }
     command.extend(arguments.link.iter().map(|link| format!(" --link {link}")));

@@ -4,7 +4,7 @@ use clap::ValueEnum as _;
 use std::fs;
 
 use super::super::args::CompareArguments;
-use mini_rts_arena::lab::compare::{Size, Study};
+use lab::compare::{Size, Study};
 
 const LOCK_FILE: &[u8] = include_bytes!("../../../Cargo.lock");
 /// What a machine does not tell.
@@ -23,7 +23,7 @@ pub(super) fn facts(
     let facts = [
         ("command", command(arguments, size)),
         ("version", env!("CARGO_PKG_VERSION").into()),
-        ("commit", mini_rts_arena::COMMIT.into()),
+        ("commit", replay::COMMIT.into()),
         ("Cargo.lock, BLAKE3", lock[..16].into()),
         ("processor", cpu()),
         ("cores", cores),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::super::console;
-use mini_rts_arena::lab::compare::{MatchRow, Played, Study, write_order_names, write_orders, write_row};
+use lab::compare::{MatchRow, Played, Study, write_order_names, write_orders, write_row};
 
 /// The files that grow during a study. The first error of each ends it, not the study.
 pub(super) struct Journal {

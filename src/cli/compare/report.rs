@@ -4,7 +4,7 @@ use comfy_table::CellAlignment;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-use mini_rts_arena::lab::compare::{
+use lab::compare::{
     Agreement, Analysis, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile,
     SCALE_COLUMNS, Study, Table, wording,
 };

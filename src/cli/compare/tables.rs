@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mini_rts_arena::lab::compare::{
+use lab::compare::{
     Analysis, Cell, CellSummary, Experiment, Measure, SCALE_COLUMNS, Source, Study, Table, Topology,
     base_cell,
 };

@@ -9,7 +9,7 @@ use super::informed;
 use crate::cli::console::{self, print};
 use crate::cli::local_time::local_time;
 use crate::cli::paths::data_folder;
-use mini_rts_arena::replay::{self, EXTENSION, PART_EXTENSION, ReplayInfo};
+use replay::{EXTENSION, PART_EXTENSION, ReplayInfo};
 
 /// Most files that are looked into.
 const LISTED_MAX: usize = 10_000;

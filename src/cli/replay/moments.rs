@@ -1,7 +1,7 @@
 //! What in a replay is worth a line: for the time line in text and for the one in the window.
 
-use mini_rts_arena::replay::ReplayEvent;
-use mini_rts_arena::sim::{ControlBehaviour, Event, PlayerId, Tick};
+use replay::ReplayEvent;
+use sim::{ControlBehaviour, Event, PlayerId, Tick};
 
 /// Of what sort it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

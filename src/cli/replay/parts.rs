@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use crate::cli::args::ExportArguments;
 use crate::cli::console::{found, print, stream};
-use mini_rts_arena::replay::{self, CutError, End, Parting, Replay};
-use mini_rts_arena::sim::Tick;
+use replay::{CutError, End, Parting, Replay};
+use sim::Tick;
 
 /// The state before a tick.
 pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode> {

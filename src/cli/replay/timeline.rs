@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use super::moments;
 use crate::cli::console::stream;
-use mini_rts_arena::replay::{Record, Replay};
-use mini_rts_arena::sim::{GameState, PlayerId, Tick, World};
+use replay::{Record, Replay};
+use sim::{GameState, PlayerId, Tick, World};
 
 /// Interval between status lines, in seconds of the match.
 const STATUS_SECONDS: u32 = 15;

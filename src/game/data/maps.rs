@@ -4,7 +4,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{DataError, Decimal, Source, Title};
-use crate::sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
+use sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
 
 /// The largest body and the largest core that rules may have, in thousandths of a tile: both must have routes
 /// over every map.
@@ -90,7 +90,7 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
     if ![2, PLAYERS_MAX].contains(&map.bases.len()) {
         return Err(source.invalid(bases_at, "a map has 2 or 4 bases"));
     }
-    if !(1..=crate::sim::CIRCLES_MAX).contains(&map.circles.len()) {
+    if !(1..=sim::CIRCLES_MAX).contains(&map.circles.len()) {
         return Err(source.invalid(circles_at, "a map has 1 to 8 circles"));
     }
     let turned = |places: &[MilliPoint]| places.iter().all(|&place| places.contains(&turn(map, place)));

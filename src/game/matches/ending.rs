@@ -5,9 +5,9 @@ use super::super::outcome::{MatchError, MatchOutcome};
 use super::super::session::Session;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
-use crate::net::{ClientSession, End, Time};
-use crate::sim::{PlayerId, Tick, World};
-use crate::transport::clock::cpu_time_us;
+use net::{ClientSession, End, Time};
+use sim::{PlayerId, Tick, World};
+use transport::clock::cpu_time_us;
 
 impl Match {
     /// The summary, or why there was no match.

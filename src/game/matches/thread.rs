@@ -6,19 +6,19 @@ use crossbeam_channel::Sender;
 use std::net::IpAddr;
 
 use super::Match;
-use crate::game::clock::MatchClock;
-use crate::game::controller::Controller;
-use crate::game::match_event::MatchEvent;
-use crate::game::node::Node as _;
-use crate::game::outcome::{INTERNAL_ERROR, MatchError};
-use crate::game::runner::{NodeThread, Threaded};
-use crate::game::summary::Summary;
-use crate::game::view::{ViewReader, ViewWriter};
-use crate::net::discovery::Beacon;
-use crate::net::message::Choice;
-use crate::net::{ChatText, DropCause, Event, Expected, LinkStatus, Time, Traffic};
-use crate::sim::{Command, HeroControl, PlayerId, Tick};
-use crate::transport::{LinkSpec, Udp};
+use crate::clock::MatchClock;
+use crate::controller::Controller;
+use crate::match_event::MatchEvent;
+use crate::node::Node as _;
+use crate::outcome::{INTERNAL_ERROR, MatchError};
+use crate::runner::{NodeThread, Threaded};
+use crate::summary::Summary;
+use crate::view::{ViewReader, ViewWriter};
+use net::discovery::Beacon;
+use net::message::Choice;
+use net::{ChatText, DropCause, Event, Expected, LinkStatus, Time, Traffic};
+use sim::{Command, HeroControl, PlayerId, Tick};
+use transport::{LinkSpec, Udp};
 
 /// Controls of a running match.
 #[derive(Clone, Debug)]

@@ -6,14 +6,14 @@ use crossbeam_channel::Sender;
 use std::net::IpAddr;
 
 use super::{Server, ServerSummary};
-use crate::game::match_event::MatchEvent;
-use crate::game::node::Node as _;
-use crate::game::outcome::{INTERNAL_ERROR, MatchError};
-use crate::game::runner::{NodeThread, Threaded};
-use crate::net::discovery::Beacon;
-use crate::net::{ClientStatus, DropCause, Event, Expected, Time};
-use crate::sim::{PlayerId, Tick};
-use crate::transport::{LinkSpec, Udp};
+use crate::match_event::MatchEvent;
+use crate::node::Node as _;
+use crate::outcome::{INTERNAL_ERROR, MatchError};
+use crate::runner::{NodeThread, Threaded};
+use net::discovery::Beacon;
+use net::{ClientStatus, DropCause, Event, Expected, Time};
+use sim::{PlayerId, Tick};
+use transport::{LinkSpec, Udp};
 
 /// Controls of a running server.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Units between two ticks.
 
 use macroquad::math::{Vec2, vec2};
-use mini_rts_arena::sim::math::Angle;
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId, UnitRules};
+use sim::math::Angle;
+use sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId, UnitRules};
 
 use super::colours::{self, Side};
 use super::view::{View, point, radians, rules_of};

@@ -3,7 +3,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::prelude::{Color, Vec2, vec2};
-use mini_rts_arena::sim::PlayerId;
+use sim::PlayerId;
 
 use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, RED, WALL, WALL_SIDE, WHITE, alpha, mix};

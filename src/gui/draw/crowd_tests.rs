@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use game::{View as Shown, data};
 use macroquad::color::Color;
 use macroquad::math::{Rect, Vec2, vec2};
-use mini_rts_arena::game::{View as Shown, data};
-use mini_rts_arena::net::Time;
-use mini_rts_arena::sim::math::{self, Fx};
-use mini_rts_arena::sim::{
-    AttackBehaviour, Command, PlayerId, SeatSetup, Setup, Target, TickInputs, TickRate, World,
-};
+use net::Time;
+use sim::math::{self, Fx};
+use sim::{AttackBehaviour, Command, PlayerId, SeatSetup, Setup, Target, TickInputs, TickRate, World};
 
 use super::bodies::Body;
 use super::colours::{self, Side};

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
+use game::EventBacklog;
 use macroquad::math::{Vec2, vec2};
-use mini_rts_arena::game::EventBacklog;
-use mini_rts_arena::sim::{
+use sim::{
     self, AttackBehaviour, ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, Setup, Tick, UnitId,
 };
 

@@ -2,7 +2,7 @@
 //! along x with y to its left.
 
 use macroquad::prelude::{Vec2, vec2};
-use mini_rts_arena::sim::AttackBehaviour;
+use sim::AttackBehaviour;
 
 use super::canvas::Canvas;
 use super::colours::{self, INK, Side, WHITE, alpha, mix};

@@ -1,7 +1,7 @@
 //! The table: ground, grid, walls and rocks. It never competes with what stands on it.
 
 use macroquad::math::{Rect, Vec2, vec2};
-use mini_rts_arena::sim::{Rock, Wall};
+use sim::{Rock, Wall};
 
 use super::canvas::Canvas;
 use super::colours::{self, GRID, INK, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};

@@ -3,7 +3,7 @@
 
 use arrayvec::ArrayVec;
 use macroquad::prelude::{Rect, get_frame_time, vec2};
-use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId};
+use sim::{PLAYERS_MAX, PlayerId};
 
 use super::colours::{self, GOLD, INK, NEUTRAL, RED, alpha};
 use super::hud_canvas::HudCanvas;

@@ -1,7 +1,7 @@
 //! What the parts of the interface over the arena are drawn with.
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
-use mini_rts_arena::sim::AttackBehaviour;
+use sim::AttackBehaviour;
 
 use super::canvas::Canvas;
 use super::colours::{INK, PLATE, Side, mix};

@@ -28,11 +28,10 @@ mod text;
 mod units;
 mod view;
 
+use game::EventBacklog;
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::clear_background;
-use mini_rts_arena::game::{self, EventBacklog};
-use mini_rts_arena::net::{AuthString, DropCounts};
-use mini_rts_arena::sim;
+use net::{AuthString, DropCounts};
 
 use canvas::Canvas;
 pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
@@ -310,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_pixel_and_its_place_agree() {
-        let map = mini_rts_arena::game::data::map("standard").expect("built in");
+        let map = game::data::map("standard").expect("built in");
         let camera = Camera::whole(&map, Rect::new(0.0, 52.0, 1280.0, 622.0));
         for tiles in [vec2(-32.0, 18.0), vec2(0.0, 0.0), vec2(27.5, -3.25)] {
             let px = camera.to_screen(tiles);

@@ -3,8 +3,8 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::math::{Vec2, vec2};
-use mini_rts_arena::sim::CAPTURED;
-use mini_rts_arena::sim::PlayerId;
+use sim::CAPTURED;
+use sim::PlayerId;
 
 use super::canvas::Canvas;
 use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};
@@ -49,7 +49,7 @@ fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
 
 /// How far taking it has come, from the top clockwise.
 fn draw_progress(canvas: &mut Canvas, view: &View<'_>, circle: usize, at: Vec2, radius: f32, width: f32) {
-    let of = |circles: &mini_rts_arena::sim::Circles| circles.progress[circle] as f32 / CAPTURED as f32;
+    let of = |circles: &sim::Circles| circles.progress[circle] as f32 / CAPTURED as f32;
     let (before, after) = (of(&view.scene.previous.circles), of(&view.state().circles));
     // At the moment of taking it falls from full to none.
     let share = if after < before - 0.5 { after } else { before + (after - before) * view.scene.alpha };

@@ -4,7 +4,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::prelude::{Rect, Vec2, vec2};
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, Outcome, PlayerId, Tick};
+use sim::{AttackBehaviour, ControlBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
 use super::colours::{self, INK, NEUTRAL, RED, Side, WALL, mix};

@@ -2,7 +2,7 @@
 
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::clear_background;
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour};
+use sim::{AttackBehaviour, ControlBehaviour};
 
 use super::bodies;
 use super::canvas::Canvas;

@@ -2,7 +2,7 @@
 
 use macroquad::math::{Vec2, vec2};
 use macroquad::prelude::Color;
-use mini_rts_arena::sim::{GameState, Order, PlayerId, UnitId};
+use sim::{GameState, Order, PlayerId, UnitId};
 
 use super::canvas::Canvas;
 use super::colours::{self, INK, alpha};

@@ -3,7 +3,7 @@
 use std::f32::consts::TAU;
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, PlayerId};
+use sim::{AttackBehaviour, ControlBehaviour, PlayerId};
 
 use super::colours::{self, GOLD, INK, NEUTRAL, RED, TABLE, WALL, alpha, mix};
 use super::hud_canvas::HudCanvas;

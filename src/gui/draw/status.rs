@@ -1,7 +1,7 @@
 //! The one line that says what matters now.
 
-use mini_rts_arena::sim::CAPTURED;
-use mini_rts_arena::sim::{GameState, Outcome, PlayerId};
+use sim::CAPTURED;
+use sim::{GameState, Outcome, PlayerId};
 
 use super::colours::{GOLD, NEUTRAL, RED};
 use super::view::View;
@@ -175,9 +175,9 @@ fn capital(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use game::data;
     use macroquad::math::Rect;
-    use mini_rts_arena::game::data;
-    use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickRate, World};
+    use sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickRate, World};
 
     use super::super::{Camera, Scene};
     use super::*;

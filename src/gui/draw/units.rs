@@ -3,7 +3,7 @@
 use std::f32::consts::{FRAC_PI_8, PI, TAU};
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
-use mini_rts_arena::sim::AttackBehaviour;
+use sim::AttackBehaviour;
 
 use super::bodies::Body;
 use super::canvas::Canvas;
@@ -94,7 +94,7 @@ fn draw_banners(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-fn has_banner(view: &View<'_>, player: mini_rts_arena::sim::PlayerId) -> bool {
+fn has_banner(view: &View<'_>, player: sim::PlayerId) -> bool {
     view.state().players.banner_until[player.index()] > view.state().tick()
 }
 

@@ -3,10 +3,8 @@
 use std::f32::consts::TAU;
 
 use macroquad::math::{Rect, Vec2, vec2};
-use mini_rts_arena::sim::math::{Angle, Fx};
-use mini_rts_arena::sim::{
-    AttackBehaviour, ControlBehaviour, GameState, MilliPoint, PlayerId, Setup, Tick, UnitRules,
-};
+use sim::math::{Angle, Fx};
+use sim::{AttackBehaviour, ControlBehaviour, GameState, MilliPoint, PlayerId, Setup, Tick, UnitRules};
 
 use super::colours::Side;
 use super::{Camera, Scene};

@@ -1,13 +1,11 @@
 //! The match behind the menus, between two bots: each screen shows a moment of it.
 
-use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{EventBacklog, View, data};
-use mini_rts_arena::sim::{
-    AttackBehaviour, Outcome, PlayerId, PlayerInput, SeatSetup, Setup, TickInputs, TickRate, World,
-};
-use mini_rts_arena::transport::clock;
+use bot::{Bot, BotLevel};
+use game::{EventBacklog, View, data};
+use sim::{AttackBehaviour, Outcome, PlayerId, PlayerInput, SeatSetup, Setup, TickInputs, TickRate, World};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use transport::clock;
 
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};

@@ -14,9 +14,9 @@ use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use crate::gui::window::window;
-use mini_rts_arena::lab::compare::{Cell, Screens, TrialError, base_cell};
-use mini_rts_arena::net::Architecture;
-use mini_rts_arena::sim::{GameState, PlayerId};
+use lab::compare::{Cell, Screens, TrialError, base_cell};
+use net::Architecture;
+use sim::{GameState, PlayerId};
 
 /// Height of the bar at the bottom, points.
 const BAR: f32 = 44.0;

@@ -5,7 +5,7 @@ use macroquad::miniquad::MouseButton;
 
 use crate::gui::draw::Camera;
 use crate::gui::input::Input;
-use mini_rts_arena::sim::Map;
+use sim::Map;
 
 /// How much closer a turn of the wheel goes, and the closest.
 const ZOOM_STEP: f32 = 1.15;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn practice_opens_close_to_the_hero_and_zooms_out_to_the_whole_map() {
-        let map = mini_rts_arena::game::data::map("standard").expect("built in");
+        let map = game::data::map("standard").expect("built in");
         let (viewport, hero) = (Rect::new(0.0, 52.0, 1280.0, 610.0), vec2(0.0, 2.0));
         let whole = Camera::whole(&map, viewport).tiles_high;
         let mut others = CameraControl::opening(&map, false);

@@ -29,10 +29,7 @@ pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
 }
 
 /// Continues if the name is valid, else says why it is not.
-pub(super) fn named(
-    context: &mut AppContext,
-    go: impl FnOnce(mini_rts_arena::net::PlayerName) -> Next,
-) -> Option<Next> {
+pub(super) fn named(context: &mut AppContext, go: impl FnOnce(net::PlayerName) -> Next) -> Option<Next> {
     match context.settings.you.player_name() {
         Ok(name) => Some(go(name)),
         Err(why) => {

@@ -11,9 +11,9 @@ use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::game::data;
-use mini_rts_arena::net::{Architecture, RoomCode};
-use mini_rts_arena::sim::Map;
+use game::data;
+use net::{Architecture, RoomCode};
+use sim::Map;
 
 const ROW: f32 = 42.0;
 /// Share of the left part, with everything that can be chosen.

@@ -12,11 +12,11 @@ use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::net::discovery::Room;
-use mini_rts_arena::net::{Architecture, PlayerName, RoomCode};
-use mini_rts_arena::sim::SIMULATION_BUILD;
-use mini_rts_arena::transport::DEFAULT_PORT;
-use mini_rts_arena::transport::discovery::Browser;
+use net::discovery::Room;
+use net::{Architecture, PlayerName, RoomCode};
+use sim::SIMULATION_BUILD;
+use transport::DEFAULT_PORT;
+use transport::discovery::Browser;
 
 const ROW: f32 = 42.0;
 /// How long nothing is found until the screen says what to do.

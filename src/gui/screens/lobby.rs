@@ -15,10 +15,10 @@ use crate::gui::launch::Game;
 use crate::gui::page::{self, Page, Weight};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
-use mini_rts_arena::game::{Control, MatchEvent, data};
-use mini_rts_arena::net::message::{Choice, Lobby, LobbySeat};
-use mini_rts_arena::net::{Architecture, MatchConfig};
-use mini_rts_arena::sim::{AttackBehaviour, Map, PlayerId, fingerprint};
+use game::{Control, MatchEvent, data};
+use net::message::{Choice, Lobby, LobbySeat};
+use net::{Architecture, MatchConfig};
+use sim::{AttackBehaviour, Map, PlayerId, fingerprint};
 
 const ROW: f32 = 42.0;
 const GAP: f32 = 8.0;

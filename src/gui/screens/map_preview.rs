@@ -4,7 +4,7 @@ use egui_macroquad::egui::{Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2,
 
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::sim::{Map, MilliPoint};
+use sim::{Map, MilliPoint};
 
 /// A map as seen from above; `teams` are those of its bases, as far as they are known.
 pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], area: Rect) {

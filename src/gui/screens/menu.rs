@@ -116,7 +116,7 @@ pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) 
 #[cfg(test)]
 mod tests {
     use super::RULES;
-    use mini_rts_arena::game::data::rules;
+    use game::data::rules;
 
     #[test]
     fn the_card_has_the_numbers_of_the_standard_rules() {

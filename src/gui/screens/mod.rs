@@ -36,10 +36,10 @@ use super::window::{scale, scale_for};
 use crate::cli::args::JoinArguments;
 use attract::Attract;
 use both::BothScreen;
+use game::{Finished, View};
 use host::HostScreen;
 use join::JoinScreen;
-use mini_rts_arena::game::{Finished, View};
-use mini_rts_arena::lab::compare::Cell;
+use lab::compare::Cell;
 use play::PlayScreen;
 use replays::ReplaysScreen;
 use result::ResultScreen;
@@ -287,7 +287,7 @@ fn newest_replay() -> Option<PathBuf> {
 
 /// A replay in a line.
 fn describe_replay(file: &Path) -> String {
-    let Ok(replay) = mini_rts_arena::replay::Replay::open(file) else { return "unreadable".into() };
+    let Ok(replay) = replay::Replay::open(file) else { return "unreadable".into() };
     let header = replay.header();
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
     let length = replay.promised_ticks().map_or_else(String::new, |ticks| {

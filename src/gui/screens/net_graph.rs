@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use crate::gui::draw::NetStatus;
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::net::{AuthString, DropCounts};
+use net::{AuthString, DropCounts};
 
 /// Samples kept: ten seconds.
 const SAMPLES_MAX: usize = 200;

@@ -5,9 +5,9 @@ use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 use crate::gui::bindings::{Action, key_name};
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::game::{MatchEvent, View};
-use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
-use mini_rts_arena::sim::PlayerId;
+use game::{MatchEvent, View};
+use net::{Pause, RESUME_COUNTDOWN, Time};
+use sim::PlayerId;
 
 pub(super) fn name_of(view: &View, player: PlayerId) -> &str {
     view.names.get(player.index()).map_or("the other player", String::as_str)

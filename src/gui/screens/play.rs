@@ -33,9 +33,9 @@ use crate::gui::sound::{Cues, Ear, Kind, Waiting, answer};
 use crate::gui::talk::Talk;
 use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
-use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
-use mini_rts_arena::net::StallCause;
-use mini_rts_arena::sim::{AttackBehaviour, Command, GameState, PlayerId};
+use game::{Control, EventBacklog, Finished, View};
+use net::StallCause;
+use sim::{AttackBehaviour, Command, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;

@@ -11,7 +11,7 @@ use crate::cli::paths;
 use crate::cli::replay::list::replays_in;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::replay::{self, ReplayInfo};
+use replay::ReplayInfo;
 
 /// Most replays that are listed; `arena replay list` has them all.
 const LISTED_MAX: usize = 200;

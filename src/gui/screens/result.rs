@@ -20,10 +20,10 @@ use crate::gui::page::{self, Page, Weight};
 use crate::gui::sound::Kind;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
-use mini_rts_arena::game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
-use mini_rts_arena::net::LinkStatus;
-use mini_rts_arena::net::message::Choice;
-use mini_rts_arena::sim::{Outcome, PLAYERS_MAX, PlayerId};
+use game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
+use net::LinkStatus;
+use net::message::Choice;
+use sim::{Outcome, PLAYERS_MAX, PlayerId};
 
 const ROW: f32 = 44.0;
 /// From the upper edge to what stands below the course of the match.

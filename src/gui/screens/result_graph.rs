@@ -6,8 +6,8 @@ use super::form::part;
 use crate::gui::debrief::clock;
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::game::{History, Sample};
-use mini_rts_arena::sim::PLAYERS_MAX;
+use game::{History, Sample};
+use sim::PLAYERS_MAX;
 
 /// Points for a title above each plot.
 const TITLE: f32 = 20.0;

@@ -5,9 +5,9 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use super::notices::name_of;
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::game::View;
-use mini_rts_arena::net::LinkStatus;
-use mini_rts_arena::sim::PlayerId;
+use game::View;
+use net::LinkStatus;
+use sim::PlayerId;
 
 const WIDTH: f32 = 620.0;
 const ROW: f32 = 34.0;

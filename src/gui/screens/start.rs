@@ -13,7 +13,7 @@ use crate::gui::input::Input;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::game::data::TUTORIAL;
+use game::data::TUTORIAL;
 
 /// Of the plate with everything on it.
 const SIZE: [f32; 2] = [452.0, 402.0];

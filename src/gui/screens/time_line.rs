@@ -6,7 +6,7 @@ use super::play::match_clock;
 use crate::cli::replay::moments::{Kind, Moment};
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::sim::PlayerId;
+use sim::PlayerId;
 
 /// How near the pointer must be to a mark for its text, points.
 const NEAR: f32 = 5.0;

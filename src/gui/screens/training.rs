@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::gui::draw::{REFUSAL_SHOWN_S, TrainingStatus, layout};
 use crate::gui::production::{Economy, KINDS, Production, Refusal};
 use crate::gui::sent_commands::SentCommands;
-use mini_rts_arena::game::View;
-use mini_rts_arena::sim::{AttackBehaviour, Command, PlayerId};
+use game::View;
+use sim::{AttackBehaviour, Command, PlayerId};
 
 /// What the player does about training.
 #[derive(Default)]

@@ -13,8 +13,9 @@ use crate::gui::input::Input;
 use crate::gui::launch::{Game, LaunchRequest};
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::game::MatchError;
-use mini_rts_arena::net::{Refusal, RoomCode};
+use game::MatchError;
+use game::data::WorldError;
+use net::{Refusal, RoomCode};
 
 const ROW: f32 = 42.0;
 
@@ -178,8 +179,12 @@ impl Failure {
             MatchError::Refused(Refusal::RoomCode) => {
                 "This match has another code. Upper and lower case and blanks do not count.".into()
             }
-            MatchError::UnknownRules(_) => format!("{error}: start `arena join` with its file and --rules"),
-            MatchError::UnknownMap(_) => format!("{error}: start `arena join` with its file and --map"),
+            MatchError::World(WorldError::UnknownRules(_)) => {
+                format!("{error}: start `arena join` with its file and --rules")
+            }
+            MatchError::World(WorldError::UnknownMap(_)) => {
+                format!("{error}: start `arena join` with its file and --map")
+            }
             error => version
                 .map_or_else(|| error.to_string(), |version| format!("{error}; arena {version} runs there")),
         };

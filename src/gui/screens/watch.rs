@@ -21,9 +21,9 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::replay_marks::ReplayMarks;
 use crate::gui::sound::{Cues, Ear};
 use crate::gui::theme;
-use mini_rts_arena::game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
-use mini_rts_arena::sim::{GameState, PLAYERS_MAX, PlayerId, Tick};
-use mini_rts_arena::transport::clock;
+use game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
+use sim::{GameState, PLAYERS_MAX, PlayerId, Tick};
+use transport::clock;
 
 /// What the arrow keys jump.
 const JUMP_S: u32 = 5;

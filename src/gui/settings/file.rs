@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Settings;
 use crate::cli::paths;
-use mini_rts_arena::game::text_file::{self, TextError};
+use game::text_file::{self, TextError};
 
 /// The largest file that is read, bytes; what the program writes is a fiftieth of it.
 const BYTES_MAX: u64 = 64 * 1024;

@@ -1,7 +1,7 @@
 //! The sound that answers a command at once, before it has run.
 
-use mini_rts_arena::game::View;
-use mini_rts_arena::sim::Command;
+use game::View;
+use sim::Command;
 
 use super::catalogue::Kind;
 
@@ -29,8 +29,8 @@ pub(crate) fn answer(view: &View, command: &Command) -> Option<Kind> {
 mod tests {
     use std::sync::Arc;
 
-    use mini_rts_arena::sim::math::{Angle, Vec2};
-    use mini_rts_arena::sim::{PlayerId, Selection, Target, Tick, UnitId, When};
+    use sim::math::{Angle, Vec2};
+    use sim::{PlayerId, Selection, Target, Tick, UnitId, When};
 
     use super::*;
     use crate::gui::test_view::test_view;

@@ -2,9 +2,9 @@
 //! is no event or it comes late. The own hero is shown ahead of the confirmed world, whose events tell of it
 //! later: what he does is heard when it is seen, and not again.
 
+use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
-use mini_rts_arena::game::{EventBacklog, View};
-use mini_rts_arena::sim::{
+use sim::{
     self, AttackBehaviour, CAPTURED, CIRCLES_MAX, ControlBehaviour, Event, GameState, Outcome, PLAYERS_MAX,
     PlayerId, Tick, UnitId,
 };
@@ -235,5 +235,4 @@ fn base(view: &View, player: PlayerId) -> Vec2 {
 }
 
 #[cfg(test)]
-#[path = "cues_tests.rs"]
 mod tests;

@@ -156,5 +156,4 @@ fn gain(volumes: Volumes, group: Group) -> f32 {
 }
 
 #[cfg(test)]
-#[path = "mixer_tests.rs"]
 mod tests;

@@ -142,5 +142,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-#[path = "pulse_tests.rs"]
 mod tests;

@@ -4,12 +4,12 @@ use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 
 use super::super::simnet::below;
-use crate::net::message::{
+use net::message::{
     Bye, Chat, Choice, DesyncHashes, PacketId, PathEcho, Ping, Ready, Relayed, Rematch, Resume, Seats,
     Suspicion, encode,
 };
-use crate::net::{ChatText, Time};
-use crate::sim::{AttackBehaviour, PlayerId, Tick};
+use net::{ChatText, Time};
+use sim::{AttackBehaviour, PlayerId, Tick};
 
 /// One such message, or as many as go out at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

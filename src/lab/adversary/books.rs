@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 use super::plan::Goal;
-use crate::game::{Match, Session};
-use crate::net::{LinkStatus, Time};
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use game::{Match, Session};
+use net::{LinkStatus, Time};
+use sim::{PLAYERS_MAX, PlayerId};
 
 /// One player's.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use crate::net::{HostConfig, LockstepSession, RoomCode, Settings, Time, Transmit};
+use net::{HostConfig, LockstepSession, RoomCode, Settings, Time, Transmit};
 
 /// The false host: for each code that it tries, a session that asks for that one.
 pub struct FalseHost {
@@ -27,9 +27,9 @@ pub struct FalseHost {
 /// From one code to the next, so that an answer to the last has arrived.
 const EVERY: Duration = Duration::from_millis(60);
 /// Packet ids of the handshake.
-const JOIN_REQUEST: u8 = crate::net::message::PacketId::JoinRequest as u8;
-const JOIN_SHARE: u8 = crate::net::message::PacketId::JoinShare as u8;
-const JOIN_ENTRY: u8 = crate::net::message::PacketId::JoinEntry as u8;
+const JOIN_REQUEST: u8 = net::message::PacketId::JoinRequest as u8;
+const JOIN_SHARE: u8 = net::message::PacketId::JoinShare as u8;
+const JOIN_ENTRY: u8 = net::message::PacketId::JoinEntry as u8;
 
 impl FalseHost {
     /// A host that tries these codes in this order.

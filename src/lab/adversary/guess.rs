@@ -9,9 +9,9 @@ use super::false_host::FalseHost;
 use super::oracles::GUESSES_MAX;
 use super::plan::AdversaryPlan;
 use super::stage::Played;
-use crate::lab::audit::{Audit, Oracle};
-use crate::lab::sessions::{Table, hero_of, settings};
-use crate::net::{Architecture, Event, GuestConfig, InputDelay, Join, RoomCode, Settings, Time};
+use crate::audit::{Audit, Oracle};
+use crate::sessions::{Table, hero_of, settings};
+use net::{Architecture, Event, GuestConfig, InputDelay, Join, RoomCode, Settings, Time};
 
 /// How long the guest waits, as `arena join` does.
 const WAIT: Duration = Duration::from_secs(30);

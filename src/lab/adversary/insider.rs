@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::blows::Blow;
-use crate::game::{Match, MatchEvent, Node, Session};
-use crate::net::message::{Delivery, PacketId, Pong, Seats, decode, encode};
-use crate::net::{
+use game::{Match, MatchEvent, Node, Session};
+use net::message::{Delivery, PacketId, Pong, Seats, decode, encode};
+use net::{
     EncodedInput, FairInputs, PacketProtection, Source, Time, Transmit, decode_client_inputs,
     decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs, encode_inputs,
 };
-use crate::sim::PlayerId;
+use sim::PlayerId;
 
 /// Most datagrams that are held back, and that a session sends at once.
 const SHOTS_MAX: usize = 16_384;
@@ -144,7 +144,7 @@ impl Insider {
     #[must_use]
     pub fn room(&self) -> usize {
         let queued = self.game.session().links().map(|link| link.unacknowledged).max().unwrap_or(0);
-        crate::net::QUEUED_MESSAGES_MAX.saturating_sub(queued + 16)
+        net::QUEUED_MESSAGES_MAX.saturating_sub(queued + 16)
     }
 
     /// Takes the keys of its session's connections.

@@ -7,8 +7,8 @@ use super::super::simnet::below;
 use super::blows::Blow;
 use super::insider::{NO_PRESSURE, Pressure};
 use super::plan::Goal;
-use crate::net::message::Seats;
-use crate::sim::PlayerId;
+use net::message::Seats;
+use sim::PlayerId;
 
 /// The seats that a part of a move is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use crate::net::Time;
-use crate::net::message::PacketId;
+use net::Time;
+use net::message::PacketId;
 
 /// In any [`WINDOW`] of wall time an honest player may lose so much of a match of three or more, and of a match of two
 /// before it is given up: match time over wall time is at least 0.8.

@@ -7,8 +7,8 @@ use rand_chacha::rand_core::SeedableRng as _;
 
 use super::super::named::named;
 use super::super::simnet::below;
-use crate::net::{Architecture, Time};
-use crate::sim::PLAYERS_MAX;
+use net::{Architecture, Time};
+use sim::PLAYERS_MAX;
 
 named! {
     /// The goal of an adversary.

@@ -15,19 +15,17 @@ use super::oracles::{Answers, Progress};
 use super::plan::{AdversaryPlan, Goal, Holding};
 use super::strategy::Strategy;
 use super::swarm::{Errand, Swarm};
-use crate::game::{
-    ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, Session, SharedSteps,
-};
-use crate::lab::audit::{Audit, Oracle, Violation};
-use crate::lab::scenario::PeerClock;
-use crate::lab::sessions::{Table, hero_of, settings, shares_steps};
-use crate::lab::simnet::{FaultyLinks, LinkFaults, SimNetwork};
-use crate::lab::virtual_match::Machine;
-use crate::net::{
+use crate::audit::{Audit, Oracle, Violation};
+use crate::scenario::PeerClock;
+use crate::sessions::{Table, hero_of, settings, shares_steps};
+use crate::simnet::{FaultyLinks, LinkFaults, SimNetwork};
+use crate::virtual_match::Machine;
+use game::{ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, Session, SharedSteps};
+use net::{
     AdmissionRules, Architecture, BITS_PER_S_USUAL, DueTick, HostConfig, InputDelay, LockstepSession,
     READY_WITHIN_USUAL, ServerConfig, ServerSession, Settings, Time,
 };
-use crate::sim::{PlayerId, StateHash, Tick};
+use sim::{PlayerId, StateHash, Tick};
 
 /// Updates per second of a server, as of `arena serve`.
 const UPDATES: u32 = 20;

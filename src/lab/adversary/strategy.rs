@@ -8,9 +8,9 @@ use super::books::Books;
 use super::insider::{Insider, NO_PRESSURE, Pressure};
 use super::moves::{Move, Then, Trigger, Whom, drawn, opening};
 use super::plan::Goal;
-use crate::net::Time;
-use crate::net::message::Seats;
-use crate::sim::PlayerId;
+use net::Time;
+use net::message::Seats;
+use sim::PlayerId;
 
 /// One in this many moves is a new one while none is known that moves anything, and while one is.
 const TRY_ONE_IN: [u64; 2] = [2, 8];

@@ -3,8 +3,8 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use crate::lab::sessions::Table;
-use crate::net::{Architecture, ClientSession, Join, LockstepSession, Seat, Time, Transmit};
+use crate::sessions::Table;
+use net::{Architecture, ClientSession, Join, LockstepSession, Seat, Time, Transmit};
 
 /// Most strangers at an address at the same time.
 const AT_ONCE_MAX: usize = 24;

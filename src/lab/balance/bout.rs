@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::drama::{Drama, Observer};
 use super::newcomer::Newcomer;
-use crate::bot::{Bot, BotLevel, Mix};
-use crate::sim::{
+use bot::{Bot, BotLevel, Mix};
+use sim::{
     AttackBehaviour, Command, HeroControl, INPUT_BYTES_MAX, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput,
     Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World,
 };
@@ -172,7 +172,7 @@ impl Chair {
     }
 
     /// Lets the player see `tick`, which has run. What it wants comes its reaction time later, as in
-    /// [`crate::game::Controller::think`]; a control it no longer holds it lets go of.
+    /// [`game::Controller::think`]; a control it no longer holds it lets go of.
     fn think(&mut self, tick: Tick, world: &World) {
         let (reaction, wants) = match &self.mind {
             Mind::Bot(bot) => (bot.reaction(), bot.think(world)),
@@ -213,7 +213,7 @@ fn fits(input: &PlayerInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::data;
+    use game::data;
 
     #[test]
     fn a_hero_that_stepped_aside_is_let_go() {

@@ -3,8 +3,8 @@
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use crate::sim::math::{Fx, Vec2, dist2, square};
-use crate::sim::{CIRCLES_MAX, Event, GameState, PLAYERS_MAX, Tick, TickInputs, World};
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::{CIRCLES_MAX, Event, GameState, PLAYERS_MAX, Tick, TickInputs, World};
 
 /// When the leader is asked for, in seconds.
 pub const LEADER_AT_S: u32 = 120;
@@ -166,10 +166,10 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{BotLevel, Mix};
-    use crate::game::data;
-    use crate::lab::balance::{Bout, BoutPlayer, BoutRun, BoutSeat};
-    use crate::sim::{AttackBehaviour, PlayerId, TickRate, UnitId};
+    use crate::balance::{Bout, BoutPlayer, BoutRun, BoutSeat};
+    use bot::{BotLevel, Mix};
+    use game::data;
+    use sim::{AttackBehaviour, PlayerId, TickRate, UnitId};
     use std::collections::HashMap;
 
     fn run(seed: u64) -> BoutRun {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn deaths_count_where_they_happen_and_captures_by_circle() {
-        use crate::sim::{AttackBehaviour, ControlBehaviour};
+        use sim::{AttackBehaviour, ControlBehaviour};
         let run = run(1);
         let mut observer = Observer::new(run.world());
         let death = |x: f64, y: f64| Event::Death {
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn idle_time_ends_with_an_order_and_does_not_run_without_units() {
-        use crate::sim::Command;
+        use sim::Command;
         let run = run(1);
         let state = run.world().state();
         let mut observer = Observer::new(run.world());

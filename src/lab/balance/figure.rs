@@ -1,7 +1,7 @@
 //! A measured figure with its 95 % interval, and what the interval says about the band it should lie in.
 
 use super::plan::Suite;
-use crate::lab::named::named;
+use crate::named::named;
 use serde::Serialize;
 
 /// Standard errors to either side of a 95 % interval.

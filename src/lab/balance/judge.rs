@@ -8,8 +8,8 @@ use super::drama::{FAR_TILES, LEADER_AT_S};
 use super::figure::{Estimate, Figure, Unit, group_means};
 use super::newcomer::Newcomer;
 use super::plan::{Line, Suite, hero_name, mix_name};
-use crate::bot::{BotLevel, Mix};
-use crate::sim::{Outcome, TickRate};
+use bot::{BotLevel, Mix};
+use sim::{Outcome, TickRate};
 
 /// Seat 0's share in a line-up against itself.
 const MIRROR: [f64; 2] = [0.47, 0.53];

@@ -1,8 +1,8 @@
 //! People in their first match, as programs: what the easy bot is measured against.
 
-use crate::lab::named::named;
-use crate::sim::math::{Vec2, dist2};
-use crate::sim::{AttackBehaviour, Command, PlayerId, PlayerInput, SUPPLY, Target, Tick, TickRate, World};
+use crate::named::named;
+use sim::math::{Vec2, dist2};
+use sim::{AttackBehaviour, Command, PlayerId, PlayerInput, SUPPLY, Target, Tick, TickRate, World};
 
 /// How often a newcomer looks for somewhere to walk to.
 const LOOKS_EVERY_MS: u32 = 1_000;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::bout::{Bout, BoutPlayer, BoutSeat};
 use super::newcomer::Newcomer;
 use super::{BalanceOptions, MATCHES_MAX};
-use crate::bot::{BotLevel, Mix};
-use crate::lab::named::named;
-use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, PlayerId};
+use crate::named::named;
+use bot::{BotLevel, Mix};
+use sim::{AttackBehaviour, Map, PLAYERS_MAX, PlayerId};
 
 named! {
     /// A group of lines.

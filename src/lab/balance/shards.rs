@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bout::BoutResult;
 use super::{BalanceOptions, BalanceReport, BrokenMatch, MATCHES_MAX, plan, play_many, report};
-use crate::lab::Shard;
+use crate::Shard;
 
 /// Most bytes of a file: of each match some forty.
 pub const BALANCE_SHARD_BYTES_MAX: u64 = 256 << 20;
@@ -95,17 +95,17 @@ pub fn merged(options: &BalanceOptions, shards: &[BalanceShard]) -> Result<Balan
 /// What a sweep plays, in words.
 fn sweep(options: &BalanceOptions) -> String {
     let BalanceOptions { matches, seed, tick_rate, rules, maps, suites, pairs, .. } = options;
-    let maps = maps.iter().map(|map| format!("{} ({:016x})", map.name, crate::sim::fingerprint(&**map)));
+    let maps = maps.iter().map(|map| format!("{} ({:016x})", map.name, sim::fingerprint(&**map)));
     let maps: Vec<String> = maps.collect();
     let suites: Vec<&str> = suites.iter().map(|suite| suite.as_str()).collect();
     format!(
         "{matches} matches from seed {seed} at {} ticks/s, rules {} ({:016x}), maps {}, suites {}, pairs {pairs}, version {}",
         tick_rate.hz(),
         rules.name,
-        crate::sim::fingerprint(&**rules),
+        sim::fingerprint(&**rules),
         maps.join(" "),
         suites.join(" "),
-        crate::VERSION
+        replay::VERSION
     )
 }
 
@@ -142,9 +142,9 @@ impl BalanceShard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::data;
-    use crate::lab::balance::{Suite, balance};
-    use crate::sim::TickRate;
+    use crate::balance::{Suite, balance};
+    use game::data;
+    use sim::TickRate;
 
     fn options() -> BalanceOptions {
         BalanceOptions {

@@ -8,15 +8,15 @@ use std::net::SocketAddr;
 
 use super::forge::Forge;
 use super::{Behaviour, ByzantinePlan, Spell};
-use crate::game::Session;
-use crate::lab::simnet::{FaultyLinks, SimNetwork, below, up_to};
-use crate::net::message::{Delivery, PacketId, decode};
-use crate::net::{
+use crate::simnet::{FaultyLinks, SimNetwork, below, up_to};
+use game::Session;
+use net::message::{Delivery, PacketId, decode};
+use net::{
     ClientInputsHeader, EncodedInput, FairInputs, Inputs, InputsHeader, PacketProtection, Time,
     decode_client_inputs, decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs,
     encode_inputs,
 };
-use crate::sim::{Command, HeroControl, Selection, Target, UnitId, When};
+use sim::{Command, HeroControl, Selection, Target, UnitId, When};
 
 /// Datagrams that it remembers, of its own and of others.
 const TAPE_MAX: usize = 128;
@@ -38,7 +38,7 @@ impl Shot {
 }
 
 /// What its player does.
-pub(in crate::lab) enum Deed {
+pub(crate) enum Deed {
     Order(Command),
     Resume,
     Rebind,
@@ -68,7 +68,7 @@ struct Line {
 }
 
 /// The seat at work.
-pub(in crate::lab) struct Attacker {
+pub(crate) struct Attacker {
     plan: ByzantinePlan,
     rng: ChaCha8Rng,
     lines: Vec<Line>,
@@ -91,7 +91,7 @@ pub(in crate::lab) struct Attacker {
 }
 
 impl Attacker {
-    pub(in crate::lab) fn new(plan: ByzantinePlan, seed: u64) -> Self {
+    pub(crate) fn new(plan: ByzantinePlan, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(96);
         let due = |spell: &Spell| if is_timed(spell.behaviour) { spell.from } else { Time(u64::MAX) };
@@ -117,24 +117,24 @@ impl Attacker {
     }
 
     /// What it does.
-    pub(in crate::lab) const fn plan(&self) -> &ByzantinePlan {
+    pub(crate) const fn plan(&self) -> &ByzantinePlan {
         &self.plan
     }
 
     /// What took effect.
-    pub(in crate::lab) fn done(&self) -> Vec<Behaviour> {
+    pub(crate) fn done(&self) -> Vec<Behaviour> {
         Behaviour::ALL.into_iter().filter(|&behaviour| self.done[behaviour as usize]).collect()
     }
 
     /// Sends what it sends of its own now, and says what else it does.
-    pub(in crate::lab) fn strike(&mut self, now: Time, network: &mut SimNetwork<FaultyLinks>) -> Vec<Deed> {
+    pub(crate) fn strike(&mut self, now: Time, network: &mut SimNetwork<FaultyLinks>) -> Vec<Deed> {
         let (shots, deeds) = self.act(now);
         self.fire(now, shots, network);
         deeds
     }
 
     /// Takes the keys of its session's connections.
-    pub(in crate::lab) fn learn(&mut self, peer: usize, session: Option<&Session>) {
+    pub(crate) fn learn(&mut self, peer: usize, session: Option<&Session>) {
         let Some(session) = session.filter(|_| peer == self.plan.seat) else { return };
         for protection in session.protections() {
             let id = protection.remote_id();
@@ -147,7 +147,7 @@ impl Attacker {
     }
 
     /// Whether a datagram is of this seat, and has left as that likes; that of anybody else is overheard.
-    pub(in crate::lab) fn takes(
+    pub(crate) fn takes(
         &mut self,
         at: Time,
         peer: usize,
@@ -170,7 +170,7 @@ impl Attacker {
     }
 
     /// When it does something of its own.
-    pub(in crate::lab) fn next_at(&self) -> Option<Time> {
+    pub(crate) fn next_at(&self) -> Option<Time> {
         self.due.iter().copied().min().filter(|&at| at < Time(u64::MAX) && !self.is_gone)
     }
 
@@ -535,7 +535,7 @@ impl Attacker {
     }
 
     /// Something took effect.
-    pub(in crate::lab) const fn note(&mut self, behaviour: Behaviour) {
+    pub(crate) const fn note(&mut self, behaviour: Behaviour) {
         self.done[behaviour as usize] = true;
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::Behaviour;
-use crate::lab::named::milliseconds;
+use crate::named::milliseconds;
 
 /// What became of one match with such a seat.
 #[derive(Clone, Debug, Default)]

@@ -7,13 +7,13 @@ use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 
 use super::Behaviour;
-use crate::lab::simnet::below;
-use crate::net::message::{DesyncState, PacketId};
-use crate::net::{
+use crate::simnet::below;
+use net::message::{DesyncState, PacketId};
+use net::{
     ClientInputsHeader, EncodedInput, InputsHeader, decode_input, encode_client_inputs, encode_input,
     encode_inputs,
 };
-use crate::sim::{Direction, HeroControl, PlayerInput, Tick};
+use sim::{Direction, HeroControl, PlayerInput, Tick};
 
 /// Most random bytes in one body, so that it fits into a datagram.
 const BODY_MAX: usize = 1_100;

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use super::ByzantineFigures;
-use crate::net::Time;
-use crate::sim::TickRate;
+use net::Time;
+use sim::TickRate;
 
 /// Longest that honest players may stand, without a pause, for what one seat does: a stall budget of 10 s, 5 s more for a
 /// seat that names a cause, a countdown of 3 s, and the agreement on a departure.
@@ -14,7 +14,7 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(30);
 
 /// What one peer's ticks were like in time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::lab) struct Pace {
+pub(crate) struct Pace {
     first: Option<Time>,
     /// The last tick.
     last: Time,
@@ -29,7 +29,7 @@ pub(in crate::lab) struct Pace {
 
 impl Pace {
     /// A tick has run.
-    pub(in crate::lab) fn ran(&mut self, now: Time) {
+    pub(crate) fn ran(&mut self, now: Time) {
         // A pause ends with the tick that follows it.
         self.note_pause(now, false);
         if self.first.is_none() {
@@ -40,7 +40,7 @@ impl Pace {
     }
 
     /// Whether the match is paused.
-    pub(in crate::lab) fn note_pause(&mut self, now: Time, is_on: bool) {
+    pub(crate) fn note_pause(&mut self, now: Time, is_on: bool) {
         match self.paused_from {
             None if is_on => self.paused_from = Some(now),
             Some(from) if !is_on => {
@@ -53,7 +53,7 @@ impl Pace {
     }
 
     /// The match is over here, or given up.
-    pub(in crate::lab) fn over(&mut self, now: Time) {
+    pub(crate) fn over(&mut self, now: Time) {
         self.note_pause(now, false);
         self.ended = Some(now);
         if self.first.is_some() {
@@ -69,12 +69,12 @@ impl Pace {
     }
 
     /// When tick 0 ran.
-    pub(in crate::lab) const fn first(&self) -> Option<Time> {
+    pub(crate) const fn first(&self) -> Option<Time> {
         self.first
     }
 
     /// Adds what this peer bore to what the seat cost all.
-    pub(in crate::lab) fn add_to(&self, figures: &mut ByzantineFigures, rate: TickRate) {
+    pub(crate) fn add_to(&self, figures: &mut ByzantineFigures, rate: TickRate) {
         figures.has_begun |= self.first.is_some();
         figures.stall = figures.stall.max(self.longest);
         figures.cost = figures.cost.max(self.lost(rate));
@@ -83,7 +83,7 @@ impl Pace {
 
     /// What no honest player should have to bear: to stand for too long, or to sit before a match that neither begins
     /// nor is off.
-    pub(in crate::lab) fn complaints(&self, now: Time) -> Vec<String> {
+    pub(crate) fn complaints(&self, now: Time) -> Vec<String> {
         let decided = self.first.or(self.ended).unwrap_or(now);
         let stood = (self.longest > STALL_MAX)
             .then(|| format!("no tick for {:.1} s, without a pause", self.longest.as_secs_f64()));
@@ -95,7 +95,7 @@ impl Pace {
     /// How much longer the ticks took than they should, without pauses.
     fn lost(&self, rate: TickRate) -> Duration {
         let Some(first) = self.first else { return Duration::ZERO };
-        let due = Duration::from_micros(rate.micros_to(crate::sim::Tick(self.ticks.saturating_sub(1))));
+        let due = Duration::from_micros(rate.micros_to(sim::Tick(self.ticks.saturating_sub(1))));
         self.last.since(first).saturating_sub(self.paused).saturating_sub(due)
     }
 }

@@ -142,9 +142,9 @@ fn agrees(measure: Measure, simulated: f64, real: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::row::{MatchRow, Quantiles};
-    use crate::lab::compare::{base_cell, summarize};
-    use crate::net::Architecture;
+    use crate::compare::row::{MatchRow, Quantiles};
+    use crate::compare::{base_cell, summarize};
+    use net::Architecture;
 
     /// A match all of whose orders but the last hundredth took as long.
     fn row(source: Source, rtt_ms: f64, opponent_ms: f64, slowest_ms: f64) -> MatchRow {

@@ -2,7 +2,7 @@
 
 use super::preset::bad_link_of;
 use super::row::{Cell, Topology};
-use crate::net::Architecture;
+use net::Architecture;
 
 /// The least of each latency in milliseconds, without jitter.
 #[derive(Clone, Copy, Debug, PartialEq)]

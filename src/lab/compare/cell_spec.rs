@@ -4,8 +4,9 @@ use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 
-use super::plan::{ARCHITECTURES, base_cell};
+use super::plan::ARCHITECTURES;
 use super::preset::SLOW_UPSTREAM;
+use super::row::base_cell;
 use super::row::{Cell, Experiment};
 
 /// Longest round trip, and deepest queue, in milliseconds.
@@ -186,7 +187,7 @@ impl CellSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Architecture;
+    use net::Architecture;
 
     fn cells(text: &str) -> Vec<Cell> {
         text.parse::<CellSpec>().expect(text).cells().collect()

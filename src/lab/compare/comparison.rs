@@ -1,12 +1,12 @@
 //! Which cells are compared in which measures, and how likely chance alone explains the differences.
 
 use super::metric::{LatencyKind, Measure};
-use super::plan::base_cell;
+use super::row::base_cell;
 use super::row::{Cell, Experiment, Source};
 use super::statistics::{Mean, equivalence_p, holm, paired, paired_p};
 use super::summary::{CellSummary, order, rank};
 use super::wording;
-use crate::net::Architecture;
+use net::Architecture;
 
 /// Chance of any false difference or false equivalence in the whole study.
 const ALPHA: f64 = 0.05;

@@ -2,11 +2,12 @@
 
 use super::comparison::{Comparison, Factor, Verdict};
 use super::metric::{LatencyKind, Measure};
-use super::plan::{CROSSED_UPDATES, base_cell};
+use super::plan::CROSSED_UPDATES;
+use super::row::base_cell;
 use super::row::{Experiment, Topology};
 use super::statistics::Mean;
 use super::wording;
-use crate::net::Architecture;
+use net::Architecture;
 
 impl Comparison<'_> {
     /// What it shows, in one sentence: the estimate, its interval and the verdict.

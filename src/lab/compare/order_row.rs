@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::io;
 
 use super::row::{Cell, RowError, cell_columns};
-use crate::sim::PLAYERS_MAX;
+use sim::PLAYERS_MAX;
 
 /// Columns after those of the cell, in their order, and what each means.
 pub const ORDER_COLUMNS: [(&str, &str); 14] = [

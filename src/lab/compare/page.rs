@@ -14,8 +14,8 @@ use super::study_file::Study;
 use super::summary::CellSummary;
 use super::table::{SCALE_COLUMNS, Table};
 use super::wording;
-use crate::net::Architecture;
 pub use files::figure_files;
+use net::Architecture;
 
 use figures::{Figure, Grid, further, headline, setting};
 

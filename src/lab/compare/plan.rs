@@ -4,10 +4,10 @@
 use core::time::Duration;
 
 use super::preset::{BAD_LINKS, LAGS, PRESETS, Preset, SLOW_LINKS, SLOW_UPSTREAM};
-use super::row::{Cell, Experiment, Topology};
+use super::row::{Cell, Experiment, Topology, base_cell};
 use super::script::Recorded;
-use crate::lab::simnet::LinkTrace;
-use crate::net::Architecture;
+use crate::simnet::LinkTrace;
+use net::Architecture;
 
 /// Seeds of reports; what was tuned was tuned on seeds below it.
 pub const FIRST_SEED: u64 = 1000;
@@ -91,36 +91,6 @@ impl Size {
             Self::Default => Duration::from_secs(15),
             Self::Full => Duration::from_mins(1),
         }
-    }
-}
-
-/// The base cell of an architecture: two players 100 ms apart who lose 2 % of what they send, a server half-way,
-/// everything else as it comes.
-#[must_use]
-pub fn base_cell(architecture: Architecture) -> Cell {
-    let is_held = architecture == Architecture::ClientServer;
-    Cell {
-        experiment: Experiment::Defaults,
-        architecture,
-        topology: Topology::Midway,
-        preset: String::new(),
-        bad_link: String::new(),
-        upstream_kbit_s: 0,
-        upstream_queue_ms: 0.0,
-        prediction: true,
-        mixed: false,
-        interpolation: if is_held { 2 } else { 0 },
-        fixed_delay: 0,
-        players: 2,
-        rtt_ms: 100.0,
-        jitter_ms: 5.0,
-        loss: 0.02,
-        updates: if is_held { 20 } else { 0 },
-        repeat_updates: false,
-        units: 14,
-        tick_hz: 60,
-        drift_ppm: 0,
-        score_to_win: 0,
     }
 }
 

@@ -4,8 +4,8 @@
 use core::time::Duration;
 
 use super::row::{Cell, Topology};
-use crate::lab::simnet::{AccessFault, Outages, Path};
-use crate::transport::RateLimit;
+use crate::simnet::{AccessFault, Outages, Path};
+use transport::RateLimit;
 
 /// A kind of link between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -230,9 +230,9 @@ pub fn path_of(cell: &Cell) -> Path {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::base_cell;
+    use super::super::row::base_cell;
     use super::*;
-    use crate::net::Architecture;
+    use net::Architecture;
 
     #[test]
     fn a_preset_is_found_by_its_name_and_says_where_it_comes_from() {

@@ -19,17 +19,18 @@ use std::time::Instant;
 
 use self::trace::{NodeTrace, row};
 use super::metric::Percentile;
-use super::plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell};
+use super::plan::{ARCHITECTURES, FIRST_SEED, Size};
+use super::row::base_cell;
 use super::row::{Cell, MatchRow, Quantiles, Source};
 use super::script::drawn_scripts;
 use super::study::{StudyError, StudyOptions, study_of};
 use super::trial::{WARM_UP, setup_of};
-use crate::game::Script;
-use crate::lab::jobs;
-use crate::lab::process::{Process, ProcessError, flag};
-use crate::lab::sessions::hero_of;
-use crate::net::Architecture;
-use crate::sim::World;
+use crate::jobs;
+use crate::process::{Process, ProcessError, flag};
+use crate::sessions::hero_of;
+use game::Script;
+use net::Architecture;
+use sim::World;
 
 /// A match during which timers fired later than this, p99, does not count.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
@@ -374,10 +375,10 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::preset::path_of;
-    use crate::lab::simnet::{LinkSchedule, SimNetwork, address};
-    use crate::net::{SealedPacket, Time, Transmit};
-    use crate::transport::{Impairment, LinkSpec};
+    use crate::compare::preset::path_of;
+    use crate::simnet::{LinkSchedule, SimNetwork, address};
+    use net::{SealedPacket, Time, Transmit};
+    use transport::{Impairment, LinkSpec};
 
     /// How long a datagram each 5 ms takes, in microseconds: 5 %, 50 % and 95 %.
     fn delays_us(mut taken_us: Vec<u64>) -> [u64; 3] {

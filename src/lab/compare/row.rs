@@ -2,17 +2,14 @@
 
 mod values;
 
-use core::fmt;
 use std::io;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use self::values::Series;
 pub(super) use self::values::quantile;
-use super::plan::base_cell;
-use super::wording;
-use crate::net::{Architecture, DELAY_TICKS_MAX};
-use crate::sim::PLAYERS_MAX;
+use net::{Architecture, DELAY_TICKS_MAX};
+use sim::PLAYERS_MAX;
 
 /// Quantiles kept of each latency: 0 %, 5 %, …, 95 %, 99 % and 100 %.
 const QUANTILES: [f64; 22] = [
@@ -81,7 +78,7 @@ pub enum Topology {
 impl Topology {
     /// The place, with network paths of its own, of each of `players` players, followed by the server if there
     /// `is_served`; `None` for the middle of the network, which has no path.
-    pub(in crate::lab) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
+    pub(crate) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
         let server = match self {
             Self::Midway => None,
             Self::Lan | Self::Remote => Some(players),
@@ -224,10 +221,33 @@ impl Default for Cell {
     }
 }
 
-impl fmt::Display for Cell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [experiment, ..] = wording::experiment(self.experiment);
-        write!(f, "{experiment}: {} at {}", wording::name(self), wording::condition(self))
+/// The base cell of an architecture: two players 100 ms apart who lose 2 % of what they send, a server half-way,
+/// everything else as it comes.
+#[must_use]
+pub fn base_cell(architecture: Architecture) -> Cell {
+    let is_held = architecture == Architecture::ClientServer;
+    Cell {
+        experiment: Experiment::Defaults,
+        architecture,
+        topology: Topology::Midway,
+        preset: String::new(),
+        bad_link: String::new(),
+        upstream_kbit_s: 0,
+        upstream_queue_ms: 0.0,
+        prediction: true,
+        mixed: false,
+        interpolation: if is_held { 2 } else { 0 },
+        fixed_delay: 0,
+        players: 2,
+        rtt_ms: 100.0,
+        jitter_ms: 5.0,
+        loss: 0.02,
+        updates: if is_held { 20 } else { 0 },
+        repeat_updates: false,
+        units: 14,
+        tick_hz: 60,
+        drift_ppm: 0,
+        score_to_win: 0,
     }
 }
 

@@ -7,11 +7,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::io::{Read, Seek};
 
-use crate::game::{SCRIPT_COMMANDS_MAX, Script, ScriptLine};
-use crate::lab::simnet::exponential;
-use crate::replay::{HeaderError, Record, Replay};
-use crate::sim::math::{Fx, Vec2, dist2, square};
-use crate::sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, When, World};
+use crate::simnet::exponential;
+use game::{SCRIPT_COMMANDS_MAX, Script, ScriptLine};
+use replay::{HeaderError, Record, Replay};
+use sim::math::{Fx, Vec2, dist2, square};
+use sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, When, World};
 
 /// Commands per second of each player, on average.
 pub const COMMANDS_PER_S: f64 = 5.0;
@@ -146,7 +146,7 @@ impl Recorded {
     }
 }
 
-fn minions_of(world: &World, player: PlayerId) -> Vec<crate::sim::UnitId> {
+fn minions_of(world: &World, player: PlayerId) -> Vec<sim::UnitId> {
     let (units, hero) = (&world.state().units, world.state().players.hero[player.index()]);
     let own = (0..units.len()).filter(|&row| units.owner[row] == player && units.id[row] != hero);
     own.map(|row| units.id[row]).collect()

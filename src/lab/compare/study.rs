@@ -11,9 +11,9 @@ use super::plan::{FIRST_SEED, Size, plan, traced};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::Recorded;
 use super::trial::{Trial, TrialError, WARM_UP};
-use crate::lab::simnet::LinkTrace;
-use crate::lab::{Shard, jobs};
-use crate::sim::Tick;
+use crate::simnet::LinkTrace;
+use crate::{Shard, jobs};
+use sim::Tick;
 
 /// What is played.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use std::io;
 use super::plan::Size;
 use super::row::{Cell, Column as _, MatchRow, RowError, column_notes, read_rows, write_rows};
 use super::summary::summarize;
-use crate::lab::Shard;
+use crate::Shard;
 
 /// Most bytes of the file of a study: a full one of today has a twentieth.
 pub const STUDY_BYTES_MAX: u64 = 256 << 20;

@@ -7,7 +7,7 @@ use super::bounds::{Bounds, bounds};
 use super::metric::Measure;
 use super::row::{Cell, MatchRow, Source};
 use super::statistics::{Mean, wilson};
-use crate::net::Architecture;
+use net::Architecture;
 
 /// All matches of one cell, in the order of their seeds.
 #[derive(Clone, Debug)]

@@ -26,10 +26,10 @@ use super::order_row::OrderRow;
 use super::preset::{bad_link_of, path_of, upstream_of};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, battle_scripts, drawn_scripts};
-use crate::game::{MatchOutcome, Node as _};
-use crate::lab::simnet::{Account, LinkSchedule, LinkTrace, SimNetwork, VirtualWorld};
-use crate::net::{Architecture, Time};
-use crate::sim::Setup;
+use crate::simnet::{Account, LinkSchedule, LinkTrace, SimNetwork, VirtualWorld};
+use game::{MatchOutcome, Node as _};
+use net::{Architecture, Time};
+use sim::Setup;
 
 /// Time at the beginning of a match that does not count: delays settle.
 pub const WARM_UP: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use super::preset::{path_of, slow_link_of};
 use super::row::{Cell, Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
-use crate::net::Architecture;
+use net::Architecture;
 
 /// Written latencies are rounded to a thousandth of a millisecond.
 const ROUNDING_MS: f64 = 0.002;

@@ -3,8 +3,9 @@
 use super::preset::bad_link_of;
 use super::row::{Cell, Experiment, Topology};
 use super::statistics::Mean;
-use crate::net::Architecture;
-use crate::sim::TickRate;
+use core::fmt;
+use net::Architecture;
+use sim::TickRate;
 
 /// What is not mentioned: two players, a hero and six minions each, a little jitter.
 pub const USUAL: &str =
@@ -12,6 +13,13 @@ pub const USUAL: &str =
 const PLAYERS: u8 = 2;
 const UNITS_PER_PLAYER: u32 = 7;
 const JITTER_MS: f64 = 5.0;
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [experiment, ..] = experiment(self.experiment);
+        write!(f, "{experiment}: {} at {}", name(self), condition(self))
+    }
+}
 
 /// What the players meet: `100 ms RTT and 2 % loss with 4 players`.
 #[must_use]

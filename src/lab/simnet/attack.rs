@@ -5,9 +5,9 @@ use rand_chacha::rand_core::Rng as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::{FaultyLinks, PORT, SimNetwork, address, below};
-use crate::lab::fault::Fault;
-use crate::net::Time;
-use crate::net::message::{
+use crate::fault::Fault;
+use net::Time;
+use net::message::{
     Bye, JOIN_REQUEST_BYTES, JoinChallenge, JoinRefused, PacketId, Ping, Refusal, encode, handshake,
 };
 
@@ -37,7 +37,7 @@ impl Tape {
 
 impl SimNetwork<FaultyLinks> {
     /// Gives a node another address, as when its router forgets it: what is sent to the old one is lost.
-    pub(in crate::lab) fn rebind(&mut self, node: usize) {
+    pub(crate) fn rebind(&mut self, node: usize) {
         let port = self.addresses[node].port();
         self.addresses[node] = address(node, port - PORT + 1);
         self.log.note(b'a', node as u64, u64::from(port));
@@ -45,7 +45,7 @@ impl SimNetwork<FaultyLinks> {
     }
 
     /// An attacker on the way sends everything to `to` again that it has seen, in any order.
-    pub(in crate::lab) fn replay(&mut self, now: Time, to: usize) {
+    pub(crate) fn replay(&mut self, now: Time, to: usize) {
         let tape = core::mem::take(&mut self.links.tape);
         for (_, from, bytes) in tape.kept.iter().filter(|(seen_to, ..)| *seen_to == to) {
             let after = below(&mut self.links.rng, 50_000);
@@ -56,7 +56,7 @@ impl SimNetwork<FaultyLinks> {
     }
 
     /// Strangers send `count` datagrams of random bytes, spread over a tenth of a second.
-    pub(in crate::lab) fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
+    pub(crate) fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
         for nth in 0..count.min(ATTACK_MAX) {
             let stranger = self.stranger();
             let from = if nth % 2 == 0 { stranger } else { self.other(to) };
@@ -75,7 +75,7 @@ impl SimNetwork<FaultyLinks> {
 
     /// Somebody who cannot listen claims to be one of the peers, or a guest: none of it knows a connection id
     /// or a nonce.
-    pub(in crate::lab) fn spoof(&mut self, now: Time, to: usize) {
+    pub(crate) fn spoof(&mut self, now: Time, to: usize) {
         let (nonce, id) = (self.links.rng.next_u64(), self.links.rng.next_u32());
         let peer = self.other(to);
         let refused = JoinRefused { nonce, reason: Refusal::Running };

@@ -8,9 +8,9 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 use super::attack::Tape;
 use super::{Datagram, HEADER_BYTES, LinkModel, below, up_to};
-use crate::lab::fault::{Fault, FaultCounts};
-use crate::net::{DATAGRAM_BYTES_MAX, Time};
-use crate::transport::{Bottleneck, LinkSpec, RateLimit};
+use crate::fault::{Fault, FaultCounts};
+use net::{DATAGRAM_BYTES_MAX, Time};
+use transport::{Bottleneck, LinkSpec, RateLimit};
 
 /// How long a reordered datagram is held back beyond its delay.
 const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
@@ -96,7 +96,7 @@ impl From<LinkSpec> for LinkFaults {
 
 /// A link from each node to each, and what attackers know of it.
 #[derive(Debug)]
-pub(in crate::lab) struct FaultyLinks {
+pub(crate) struct FaultyLinks {
     /// Row by row.
     links: Vec<Link>,
     nodes: usize,
@@ -110,7 +110,7 @@ pub(in crate::lab) struct FaultyLinks {
 
 impl FaultyLinks {
     /// Links that do nothing to datagrams yet.
-    pub(in crate::lab) fn new(nodes: usize, seed: u64) -> Self {
+    pub(crate) fn new(nodes: usize, seed: u64) -> Self {
         let rng = |stream: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(stream);
@@ -127,17 +127,17 @@ impl FaultyLinks {
     }
 
     /// What the way from one node to another does.
-    pub(in crate::lab) fn faults(&mut self, from: usize, to: usize) -> &mut LinkFaults {
+    pub(crate) fn faults(&mut self, from: usize, to: usize) -> &mut LinkFaults {
         &mut self.links[from * self.nodes + to].faults
     }
 
     /// Notes that a fault took effect.
-    pub(in crate::lab) fn fired(&mut self, fault: Fault) {
+    pub(crate) fn fired(&mut self, fault: Fault) {
         self.counts.add(fault);
     }
 
     /// How often each fault took effect.
-    pub(in crate::lab) const fn counts(&self) -> &FaultCounts {
+    pub(crate) const fn counts(&self) -> &FaultCounts {
         &self.counts
     }
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
 use super::{Datagram, HEADER_BYTES, LinkModel, LinkTrace, exponential};
-use crate::net::Time;
-use crate::transport::{Bottleneck, RateLimit};
+use net::Time;
+use transport::{Bottleneck, RateLimit};
 
 /// Datagrams that are sent within one slot are lost, or delayed, together.
 const SLOT_US: u64 = 1_000;
@@ -54,19 +54,19 @@ pub struct AccessFault {
 }
 
 /// Links that are a function of time.
-pub(in crate::lab) struct LinkSchedule {
+pub(crate) struct LinkSchedule {
     /// Which half paths a node sends and receives on: its place, which two nodes on one computer share. None for a node
     /// in the middle of the network.
     places: Vec<Option<usize>>,
     /// Up and down, by place.
     halves: Vec<[HalfPath; 2]>,
     /// When tick 0 begins, once that is known.
-    pub(in crate::lab) origin: Option<Time>,
+    pub(crate) origin: Option<Time>,
 }
 
 impl LinkSchedule {
     /// Nodes at these places, whose paths are all alike.
-    pub(in crate::lab) fn new(places: Vec<Option<usize>>, path: &Path, seed: u64) -> Self {
+    pub(crate) fn new(places: Vec<Option<usize>>, path: &Path, seed: u64) -> Self {
         let half = |place: usize, direction: u64| {
             HalfPath::new(path, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
         };
@@ -75,7 +75,7 @@ impl LinkSchedule {
     }
 
     /// The same with a recorded access link at every place, in each direction from an instant on that `seed` draws.
-    pub(in crate::lab) fn with_trace(mut self, trace: &Arc<LinkTrace>, seed: u64) -> Self {
+    pub(crate) fn with_trace(mut self, trace: &Arc<LinkTrace>, seed: u64) -> Self {
         for (place, directions) in self.halves.iter_mut().enumerate() {
             for (direction, half) in directions.iter_mut().enumerate() {
                 let drawn = XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8, b't']);
@@ -86,7 +86,7 @@ impl LinkSchedule {
     }
 
     /// The same with something wrong at one place.
-    pub(in crate::lab) fn with_fault(mut self, place: usize, fault: &AccessFault, seed: u64) -> Self {
+    pub(crate) fn with_fault(mut self, place: usize, fault: &AccessFault, seed: u64) -> Self {
         let outages_seed = XxHash3_64::oneshot_with_seed(seed, &[place as u8, b'o']);
         let [up, down] = &mut self.halves[place];
         for half in [&mut *up, down] {
@@ -101,7 +101,7 @@ impl LinkSchedule {
     }
 
     /// The same with a limit of what may leave one place, before its path begins.
-    pub(in crate::lab) fn with_upstream(mut self, place: usize, limit: RateLimit) -> Self {
+    pub(crate) fn with_upstream(mut self, place: usize, limit: RateLimit) -> Self {
         let [up, _] = &mut self.halves[place];
         up.limit = limit;
         self
@@ -209,8 +209,8 @@ impl HalfPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::Topology;
-    use crate::lab::simnet::{Account, SimNetwork, address};
+    use crate::compare::Topology;
+    use crate::simnet::{Account, SimNetwork, address};
 
     const CALM: Path = Path {
         delay: Duration::from_millis(50),

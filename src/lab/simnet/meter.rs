@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::net::Time;
-use crate::net::message::PacketId;
+use net::Time;
+use net::message::PacketId;
 
 /// Bytes that came to a node from an address in requests of the handshake and of discovery, less those of the answers.
 #[derive(Debug, Default)]

@@ -25,7 +25,7 @@ pub(super) use self::link_schedule::LinkSchedule;
 use self::meter::Meter;
 pub(super) use self::world::VirtualWorld;
 
-use crate::net::{DATAGRAM_BYTES_MAX, Time};
+use net::{DATAGRAM_BYTES_MAX, Time};
 
 /// Most datagrams in flight; more are lost, as in a full buffer.
 const IN_FLIGHT_MAX: usize = 8192;
@@ -270,8 +270,8 @@ pub(super) fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::fault::Fault;
-    use crate::transport::{LinkSpec, RateLimit};
+    use crate::fault::Fault;
+    use transport::{LinkSpec, RateLimit};
 
     /// Sends 1,000 datagrams of 40 bytes, one each 10 ms; when each arrived and its number.
     fn run(seed: u64, faults: LinkFaults) -> (Vec<(u64, u32)>, SimNetwork<FaultyLinks>) {

@@ -3,32 +3,32 @@
 use core::time::Duration;
 
 use super::{LinkModel, SimNetwork};
-use crate::game::Node;
-use crate::net::Time;
+use game::Node;
+use net::Time;
 
 /// Most turns at one instant: each brings a datagram, or fires a timer for good.
 const SPINS_MAX: u32 = 1_000;
 
 /// Players' nodes, and behind them a server if there is one, on a simulated network. Its driver makes a turn,
 /// lets the nodes receive, and lets those advance and transmit that are due.
-pub(in crate::lab) struct VirtualWorld<P, S, L> {
-    pub(in crate::lab) network: SimNetwork<L>,
+pub(crate) struct VirtualWorld<P, S, L> {
+    pub(crate) network: SimNetwork<L>,
     /// The nodes from 0 on.
-    pub(in crate::lab) players: Vec<P>,
+    pub(crate) players: Vec<P>,
     /// The last node.
-    pub(in crate::lab) server: Option<S>,
+    pub(crate) server: Option<S>,
     now: Time,
     /// Turns that took no time, in a row.
     spins: u32,
 }
 
 impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
-    pub(in crate::lab) const fn new(network: SimNetwork<L>, players: Vec<P>, server: Option<S>) -> Self {
+    pub(crate) const fn new(network: SimNetwork<L>, players: Vec<P>, server: Option<S>) -> Self {
         Self { network, players, server, now: Time(0), spins: 0 }
     }
 
     /// The time in the network.
-    pub(in crate::lab) const fn now(&self) -> Time {
+    pub(crate) const fn now(&self) -> Time {
         self.now
     }
 
@@ -37,7 +37,7 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
     /// # Errors
     /// With the node whose timer is due and does nothing (the last if it is none's): a real one would keep its
     /// processor busy. Then it moves on by a millisecond.
-    pub(in crate::lab) fn turn(&mut self, marks: impl IntoIterator<Item = Time>) -> Result<(), usize> {
+    pub(crate) fn turn(&mut self, marks: impl IntoIterator<Item = Time>) -> Result<(), usize> {
         let timers = (0..=self.players.len()).filter_map(|node| self.node(node)?.poll_timeout());
         let next = timers.chain(self.network.next_at()).chain(marks).min().unwrap_or(self.now).max(self.now);
         self.spins = if next == self.now { self.spins + 1 } else { 0 };
@@ -52,7 +52,7 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
     }
 
     /// Hands out the datagrams that have arrived.
-    pub(in crate::lab) fn receive(&mut self) {
+    pub(crate) fn receive(&mut self) {
         let Self { network, players, server, now, .. } = self;
         while let Some(arrival) = network.pop(*now) {
             match (players.get_mut(arrival.to), &mut *server) {
@@ -64,12 +64,12 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
     }
 
     /// Whether a node's timer is due.
-    pub(in crate::lab) fn is_due(&self, node: usize) -> bool {
+    pub(crate) fn is_due(&self, node: usize) -> bool {
         self.node(node).and_then(|node| node.poll_timeout()).is_some_and(|at| at <= self.now)
     }
 
     /// Sends what a node has to send.
-    pub(in crate::lab) fn transmit(&mut self, node: usize) {
+    pub(crate) fn transmit(&mut self, node: usize) {
         let Self { network, players, server, now, .. } = self;
         let from: &mut dyn Node = match (players.get_mut(node), server) {
             (Some(player), _) => player,

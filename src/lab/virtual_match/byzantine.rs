@@ -1,10 +1,10 @@
 //! A match in which one seat keeps to no rule, and what must hold for the others.
 
 use super::{PeerEnd, VirtualMatch};
-use crate::game::{MatchOutcome, Node as _};
-use crate::lab::audit::Oracle;
-use crate::lab::byzantine::{Attacker, Behaviour, ByzantineFigures, ByzantinePlan, Deed};
-use crate::net::Time;
+use crate::audit::Oracle;
+use crate::byzantine::{Attacker, Behaviour, ByzantineFigures, ByzantinePlan, Deed};
+use game::{MatchOutcome, Node as _};
+use net::Time;
 
 impl VirtualMatch {
     /// The seat that keeps to no rule.

@@ -5,12 +5,12 @@ use core::time::Duration;
 
 use super::machine::{Machine, State};
 use super::{PeerEnd, TIMEOUT, VirtualMatch, VirtualResult, WAIT};
-use crate::game::{Match, MatchOutcome, Summary};
-use crate::lab::audit::Oracle;
-use crate::lab::fault::Fault;
-use crate::lab::scenario::Act;
-use crate::net::Time;
-use crate::sim::Tick;
+use crate::audit::Oracle;
+use crate::fault::Fault;
+use crate::scenario::Act;
+use game::{Match, MatchOutcome, Summary};
+use net::Time;
+use sim::Tick;
 
 /// The pace is measured over at least so much time.
 const PACE_OVER: Duration = Duration::from_secs(3);
@@ -245,7 +245,7 @@ impl PeerEnd {
 }
 
 /// How the match ended on a machine.
-pub(in crate::lab) fn end(machine: Machine<Match>) -> PeerEnd {
+pub(crate) fn end(machine: Machine<Match>) -> PeerEnd {
     match machine.into_state() {
         State::Over(game) => match game.into_summary() {
             Ok(summary) => PeerEnd::Played(Box::new(summary)),

@@ -4,25 +4,25 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use crate::game::{Match, MatchEvent, Node};
-use crate::lab::jobs::guarded;
-use crate::lab::scenario::PeerClock;
-use crate::net::{Source, Time, Transmit};
+use crate::jobs::guarded;
+use crate::scenario::PeerClock;
+use game::{Match, MatchEvent, Node};
+use net::{Source, Time, Transmit};
 
 /// Most small datagrams that the socket of a suspended computer holds: Linux's default.
 const SOCKET_MAX: usize = 256;
 
 /// A computer. Its times are those of the network; its node sees those of its clock.
-pub(in crate::lab) struct Machine<N> {
-    pub(in crate::lab) clock: PeerClock,
+pub(crate) struct Machine<N> {
+    pub(crate) clock: PeerClock,
     /// What a step costs.
-    pub(in crate::lab) cost: Duration,
+    pub(crate) cost: Duration,
     /// Datagrams sent.
-    pub(in crate::lab) sent: u64,
+    pub(crate) sent: u64,
     /// Datagrams that found no room in the socket.
-    pub(in crate::lab) overflows: u32,
+    pub(crate) overflows: u32,
     /// When the match was over here.
-    pub(in crate::lab) ended_at: Time,
+    pub(crate) ended_at: Time,
     state: State<N>,
     socket: VecDeque<(Time, Source, Vec<u8>)>,
     /// Until then the computer does something else, or nothing.
@@ -35,7 +35,7 @@ pub(in crate::lab) struct Machine<N> {
 }
 
 /// What becomes of a node.
-pub(in crate::lab) enum State<N> {
+pub(crate) enum State<N> {
     /// It begins then.
     Absent(Time),
     Open(Box<N>),
@@ -45,13 +45,13 @@ pub(in crate::lab) enum State<N> {
 
 impl PeerClock {
     /// What it shows at an instant of network time.
-    pub(in crate::lab) fn shows(self, now: Time) -> Time {
+    pub(crate) fn shows(self, now: Time) -> Time {
         let drift = now.0.cast_signed() * self.drift_ppm / 1_000_000;
         Time(self.offset_us + now.0.saturating_add_signed(drift))
     }
 
     /// The first instant of network time at which it shows `local` or later.
-    pub(in crate::lab) fn instant(self, local: Time) -> Time {
+    pub(crate) fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
         // In two steps, for a million times the time would not fit.
         let shown_per_s = 1_000_000_u64.saturating_add_signed(self.drift_ppm).max(1);
@@ -63,7 +63,7 @@ impl PeerClock {
 
 impl<N: Node> Machine<N> {
     /// A computer on which a node begins at `start`.
-    pub(in crate::lab) const fn new(clock: PeerClock, start: Time) -> Self {
+    pub(crate) const fn new(clock: PeerClock, start: Time) -> Self {
         Self {
             clock,
             cost: Duration::ZERO,
@@ -81,22 +81,22 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether it is time for its node to begin.
-    pub(in crate::lab) fn begins(&self, now: Time) -> bool {
+    pub(crate) fn begins(&self, now: Time) -> bool {
         matches!(self.state, State::Absent(start) if start <= now)
     }
 
-    pub(in crate::lab) fn begin(&mut self, node: N) {
+    pub(crate) fn begin(&mut self, node: N) {
         self.timer.set(None);
         self.state = State::Open(Box::new(node));
     }
 
     /// Its node, until the match is over.
-    pub(in crate::lab) fn node(&self) -> Option<&N> {
+    pub(crate) fn node(&self) -> Option<&N> {
         if let State::Open(node) = &self.state { Some(node) } else { None }
     }
 
     /// Its node, until the match is over, and what its clock shows.
-    pub(in crate::lab) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
+    pub(crate) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
         let local = self.clock.shows(now);
         Some((self.touch()?, local))
     }
@@ -116,26 +116,26 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether its node has yet to begin, or plays.
-    pub(in crate::lab) const fn is_open(&self) -> bool {
+    pub(crate) const fn is_open(&self) -> bool {
         matches!(self.state, State::Absent(_) | State::Open(_))
     }
 
-    pub(in crate::lab) const fn is_running(&self) -> bool {
+    pub(crate) const fn is_running(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
 
     /// Whether its player has left by its own will.
-    pub(in crate::lab) const fn is_leaving(&self) -> bool {
+    pub(crate) const fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    pub(in crate::lab) fn crash(&mut self) {
+    pub(crate) fn crash(&mut self) {
         self.state = State::Crashed;
         self.socket.clear();
     }
 
     /// Suspends the computer until `until`.
-    pub(in crate::lab) fn pause(&mut self, until: Time) {
+    pub(crate) fn pause(&mut self, until: Time) {
         self.busy_until = self.busy_until.max(until);
         self.is_paused = true;
     }
@@ -144,11 +144,7 @@ impl<N: Node> Machine<N> {
     ///
     /// # Errors
     /// With its message if it panics; it is gone then.
-    pub(in crate::lab) fn run(
-        &mut self,
-        now: Time,
-        advance: impl FnOnce(&mut N, Time),
-    ) -> Result<(), String> {
+    pub(crate) fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
         let local = self.clock.shows(now);
         self.timer.set(None);
         let State::Open(node) = &mut self.state else { return Ok(()) };
@@ -170,14 +166,14 @@ impl<N: Node> Machine<N> {
     }
 
     /// What became of its node.
-    pub(in crate::lab) fn into_state(self) -> State<N> {
+    pub(crate) fn into_state(self) -> State<N> {
         self.state
     }
 }
 
 impl Machine<Match> {
     /// Whether a numbered command is due; one comes each `every` from tick 0 on.
-    pub(in crate::lab) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
+    pub(crate) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
         let State::Open(game) = &self.state else { return false };
         if game.begin().is_none() || self.is_leaving {
             return false;

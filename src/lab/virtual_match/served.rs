@@ -4,12 +4,12 @@
 use super::judge::end;
 use super::machine::{Machine, State};
 use super::{PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
-use crate::game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
-use crate::lab::audit::Oracle;
-use crate::lab::byzantine::{Attacker, ByzantineFigures, ByzantinePlan};
-use crate::lab::scenario::{PeerClock, Scenario};
-use crate::lab::simnet::LinkFaults;
-use crate::net::{Architecture, BITS_PER_S_USUAL, Time};
+use crate::audit::Oracle;
+use crate::byzantine::{Attacker, ByzantineFigures, ByzantinePlan};
+use crate::scenario::{PeerClock, Scenario};
+use crate::simnet::LinkFaults;
+use game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
+use net::{Architecture, BITS_PER_S_USUAL, Time};
 
 impl VirtualMatch {
     /// All clients, and behind them their server, before the first datagram; `link` is every client's way to the server

@@ -1,13 +1,13 @@
 //! Chat between the players, relayed by the server.
 
 use super::{ClientSession, Phase};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
-use crate::net::time::Time;
-use crate::net::wire::chat_text::ChatText;
-use crate::net::wire::message::{Chat, PacketId};
-use crate::sim::PLAYERS_MAX;
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
+use crate::time::Time;
+use crate::wire::chat_text::ChatText;
+use crate::wire::message::{Chat, PacketId};
+use sim::PLAYERS_MAX;
 
 /// How much this player, and all others together, may still send.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Decides when a relay's client runs the ticks that have arrived: at an even pace, however irregularly they
 //! arrive.
 
-use crate::net::table::clock::TickClock;
-use crate::net::table::delay::DelayControl;
-use crate::net::time::Time;
-use crate::sim::Tick;
+use crate::table::clock::TickClock;
+use crate::table::delay::DelayControl;
+use crate::time::Time;
+use sim::Tick;
 
 /// How long after its time on the server a tick runs here: the 99th percentile of what ticks need to arrive,
 /// plus 2 ms.

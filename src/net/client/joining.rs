@@ -1,13 +1,13 @@
 //! From taking a seat to tick 0: the lobby, the seating, the world before tick 0, the start.
 
 use super::{ClientSession, Phase};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::expected::Expected;
-use crate::net::table::words::table_words;
-use crate::net::time::Time;
-use crate::net::wire::message::{Choice, Lobby, PacketId, Ready, Seating, Seats, Start};
-use crate::sim::{GameState, StateHash};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::expected::Expected;
+use crate::table::words::table_words;
+use crate::time::Time;
+use crate::wire::message::{Choice, Lobby, PacketId, Ready, Seating, Seats, Start};
+use sim::{GameState, StateHash};
 
 impl ClientSession {
     /// Which datagrams this session can use now.

@@ -1,11 +1,11 @@
 //! Pauses with a server, on a client: a tick says who paused, the server says when the match resumes.
 
 use super::{ClientSession, Phase};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::table::pause::{PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
-use crate::net::wire::message::{PacketId, Resume};
-use crate::sim::{PlayerId, Tick, TickInputs};
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::table::pause::{PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
+use crate::wire::message::{PacketId, Resume};
+use sim::{PlayerId, Tick, TickInputs};
 
 /// The pauses of a match so far.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl ClientSession {
         Some(Pause { by: current.by, until: self.own.clock.at(current.next) })
     }
 
-    /// Ends the pause in progress, after a countdown. (A pause begins with [`crate::sim::Command::Pause`].)
+    /// Ends the pause in progress, after a countdown. (A pause begins with [`sim::Command::Pause`].)
     pub fn resume(&mut self) {
         if self.pauses.current.is_some() {
             // The server chooses the instant.

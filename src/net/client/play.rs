@@ -2,20 +2,20 @@
 
 use super::snapshot_buffer::{Progress, Received};
 use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
-use crate::net::connection::protection::BODY_BYTES_MAX;
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::table::delay::RESERVE_US;
-use crate::net::table::local_inputs::COMMITTED_MAX;
-use crate::net::time::Time;
-use crate::net::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
-use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::net::wire::message::{PacketId, Pong};
-use crate::net::wire::update::{UpdateHead, UpdatePart};
-use crate::sim::{PlayerId, Tick};
+use crate::connection::protection::BODY_BYTES_MAX;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::table::delay::RESERVE_US;
+use crate::table::local_inputs::COMMITTED_MAX;
+use crate::time::Time;
+use crate::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
+use crate::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+use crate::wire::message::{PacketId, Pong};
+use crate::wire::update::{UpdateHead, UpdatePart};
+use sim::{PlayerId, Tick};
 
 impl ClientSession {
     pub(super) fn begin_running(&mut self, begin: Time) {
-        self.own.clock = crate::net::table::clock::TickClock::new(self.own.clock.rate(), self.now, begin);
+        self.own.clock = crate::table::clock::TickClock::new(self.own.clock.rate(), self.now, begin);
         self.own.delay.restart(self.delay_guess_us());
         let guess_us = self.delay_guess_us();
         if let Some(jitter_buffer) = &mut self.server.jitter_buffer {

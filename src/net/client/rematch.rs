@@ -1,17 +1,17 @@
 //! After the last tick, if client and server stay: the rematch vote, and how the next match is joined.
 
 use super::{ClientSession, End, Phase};
-use crate::net::connection::keys::{CipherKind, Entropy, RoomCode, SecretRng};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{Event, Traffic};
-use crate::net::join::Join;
-use crate::net::outbox::Outbox;
-use crate::net::table::settings::GuestConfig;
-use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Rematch, Seats, Token};
-use crate::sim::PlayerId;
+use crate::connection::keys::{CipherKind, Entropy, RoomCode, SecretRng};
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{Event, Traffic};
+use crate::join::Join;
+use crate::outbox::Outbox;
+use crate::table::settings::GuestConfig;
+use crate::time::Time;
+use crate::wire::message::{PacketId, Rematch, Seats, Token};
 use core::net::SocketAddr;
 use rand_chacha::rand_core::Rng as _;
+use sim::PlayerId;
 use zeroize::Zeroizing;
 
 /// The votes cast after the last tick.

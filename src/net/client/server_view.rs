@@ -2,12 +2,12 @@
 
 use super::jitter_buffer::JitterBuffer;
 use super::snapshot_buffer::SnapshotBuffer;
-use crate::net::event::{Event, Stall, StallCause};
-use crate::net::table::clock::TickClock;
-use crate::net::time::Time;
-use crate::net::wire::message::Seats;
-use crate::net::wire::update::{TimedInputs, UpdateHead};
-use crate::sim::{HashChain, PlayerId, Tick};
+use crate::event::{Event, Stall, StallCause};
+use crate::table::clock::TickClock;
+use crate::time::Time;
+use crate::wire::message::Seats;
+use crate::wire::update::{TimedInputs, UpdateHead};
+use sim::{HashChain, PlayerId, Tick};
 
 /// Most ticks held back for an even pace; any beyond that run at once.
 const HELD_BACK_MAX: usize = 64;

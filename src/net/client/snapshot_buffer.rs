@@ -4,14 +4,14 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::net::indexed::Ring;
-use crate::net::time::Time;
-use crate::net::wire::client_inputs::nearest;
-use crate::net::wire::update::{
+use crate::indexed::Ring;
+use crate::time::Time;
+use crate::wire::client_inputs::nearest;
+use crate::wire::update::{
     Assembled, Assembly, HeldControls, StateForm, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead,
     UpdatePart, decode_update,
 };
-use crate::sim::{DeltaCoder, GameState, HeroControl, Tick};
+use sim::{DeltaCoder, GameState, HeroControl, Tick};
 
 /// States kept as delta bases: the server uses one of the newest that it knows to have arrived here.
 const BASES: usize = 32;

@@ -12,8 +12,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::net::time::Time;
-use crate::net::wire::message::Body;
+use crate::time::Time;
+use crate::wire::message::Body;
 
 /// Most bytes of a message in one fragment; all fragments but the last are exactly this long.
 pub const FRAGMENT_BYTES: usize = 1000;
@@ -22,7 +22,7 @@ const WINDOW: usize = 8;
 /// Most messages that are sent and not acknowledged.
 pub const QUEUED_MESSAGES_MAX: usize = 64;
 /// Most bytes of those messages: a whole state and everything queued beside it.
-pub const QUEUED_BYTES_MAX: usize = crate::net::wire::message::DESYNC_STATE_BYTES_MAX + (64 << 10);
+pub const QUEUED_BYTES_MAX: usize = crate::wire::message::DESYNC_STATE_BYTES_MAX + (64 << 10);
 /// In-flight fragments up to which retransmission is faster.
 const FEW: usize = 2;
 /// Transmissions of a fragment before the retransmission interval begins to double.
@@ -341,5 +341,4 @@ impl Fragment {
 }
 
 #[cfg(test)]
-#[path = "channel_tests.rs"]
 mod tests;

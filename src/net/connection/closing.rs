@@ -5,24 +5,24 @@ use core::time::Duration;
 
 use super::Connection;
 use super::protection::{OpeningRoom, connection_id};
-use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::outbox::{Outbox, Source};
-use crate::net::time::Time;
-use crate::net::wire::message::PacketId;
+use crate::drop_cause::{DropCause, Handled};
+use crate::outbox::{Outbox, Source};
+use crate::time::Time;
+use crate::wire::message::PacketId;
 
 /// How long the last message is repeated without an acknowledgement: one second longer than a burst of
 /// losses.
-pub(in crate::net) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
+pub(crate) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
 /// Most such connections; when full, the oldest is dropped.
-pub(in crate::net) const CLOSING_MAX: usize = 16;
+pub(crate) const CLOSING_MAX: usize = 16;
 
 /// Closed connections, each with the time until which it is kept.
 #[derive(Debug, Default)]
-pub(in crate::net) struct Closing(VecDeque<(Connection, Time)>);
+pub(crate) struct Closing(VecDeque<(Connection, Time)>);
 
 impl Closing {
     /// This connection is closed; its last message has been queued.
-    pub(in crate::net) fn push(&mut self, now: Time, connection: Connection) {
+    pub(crate) fn push(&mut self, now: Time, connection: Connection) {
         if self.0.len() >= CLOSING_MAX {
             self.0.pop_front();
         }
@@ -31,13 +31,7 @@ impl Closing {
 
     /// Handles a datagram for one of these connections: its content is ignored, but acknowledged. An error if
     /// it is for none of them.
-    pub(in crate::net) fn receive(
-        &mut self,
-        now: Time,
-        from: Source,
-        bytes: &[u8],
-        out: &mut Outbox,
-    ) -> Handled {
+    pub(crate) fn receive(&mut self, now: Time, from: Source, bytes: &[u8], out: &mut Outbox) -> Handled {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let mut connections = self.0.iter_mut().map(|(connection, _)| connection);
         let closing = connections.find(|connection| connection.protection.local_id() == to);
@@ -53,12 +47,12 @@ impl Closing {
     }
 
     /// Their connection ids.
-    pub(in crate::net) fn connection_ids(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn connection_ids(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(connection, _)| connection.protection.local_id())
     }
 
     /// Sends what is due, and drops connections whose time has expired.
-    pub(in crate::net) fn flush(&mut self, now: Time, out: &mut Outbox) {
+    pub(crate) fn flush(&mut self, now: Time, out: &mut Outbox) {
         for (connection, _) in &mut self.0 {
             connection.flush(now, out);
         }
@@ -66,7 +60,7 @@ impl Closing {
     }
 
     /// When a retransmission is due.
-    pub(in crate::net) fn poll_timeout(&self) -> Option<Time> {
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
         self.0.iter().filter_map(|(connection, _)| connection.poll_timeout()).min()
     }
 }

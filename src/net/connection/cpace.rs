@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha512};
 use zeroize::{Zeroize as _, Zeroizing};
 
 /// Bytes of a share.
-pub(in crate::net) const SHARE_BYTES: usize = 32;
+pub(crate) const SHARE_BYTES: usize = 32;
 /// Bytes of the key that both ends derive.
-pub(in crate::net) const KEY_BYTES: usize = 64;
+pub(crate) const KEY_BYTES: usize = 64;
 
 const DSI: &[u8] = b"CPaceRistretto255";
 const DSI_KEY: &[u8] = b"CPaceRistretto255_ISK";
@@ -22,35 +22,35 @@ const DSI_KEY: &[u8] = b"CPaceRistretto255_ISK";
 const BLOCK_BYTES: usize = 128;
 
 /// An encoded group element, as it is sent.
-pub(in crate::net) type Share = [u8; SHARE_BYTES];
+pub(crate) type Share = [u8; SHARE_BYTES];
 
 /// What both ends must agree on before the exchange.
 #[derive(Clone, Copy)]
-pub(in crate::net) struct Context<'a> {
-    pub(in crate::net) password: &'a [u8],
+pub(crate) struct Context<'a> {
+    pub(crate) password: &'a [u8],
     /// The channel identifier.
-    pub(in crate::net) channel: &'a [u8],
+    pub(crate) channel: &'a [u8],
     /// The part of the session id that the generator depends on.
-    pub(in crate::net) session: &'a [u8],
+    pub(crate) session: &'a [u8],
 }
 
 /// One end of an exchange: a secret scalar, erased when it is dropped, and the share derived from it.
 #[derive(Clone)]
-pub(in crate::net) struct Exchange {
+pub(crate) struct Exchange {
     secret: Scalar,
     share: Share,
 }
 
 /// What one end sends: its share, and associated data that the key depends on.
 #[derive(Clone, Copy)]
-pub(in crate::net) struct Sent<'a> {
-    pub(in crate::net) share: &'a Share,
-    pub(in crate::net) data: &'a [u8],
+pub(crate) struct Sent<'a> {
+    pub(crate) share: &'a Share,
+    pub(crate) data: &'a [u8],
 }
 
 impl Exchange {
     /// Begins an exchange; `random` must be unpredictable.
-    pub(in crate::net) fn new(context: &Context<'_>, random: &[u8; 64]) -> Self {
+    pub(crate) fn new(context: &Context<'_>, random: &[u8; 64]) -> Self {
         Self::of(context, Scalar::from_bytes_mod_order_wide(random))
     }
 
@@ -62,13 +62,13 @@ impl Exchange {
     }
 
     /// The share to send.
-    pub(in crate::net) const fn share(&self) -> &Share {
+    pub(crate) const fn share(&self) -> &Share {
         &self.share
     }
 
     /// The point that both ends have in common. `None` if the other end's share is not a group element, or is
     /// the neutral one.
-    pub(in crate::net) fn shared_point(&self, theirs: &Share) -> Option<Zeroizing<Share>> {
+    pub(crate) fn shared_point(&self, theirs: &Share) -> Option<Zeroizing<Share>> {
         let mut point = CompressedRistretto(*theirs).decompress()? * self.secret;
         let is_neutral = point == RistrettoPoint::identity();
         let encoded = Zeroizing::new(point.compress().to_bytes());
@@ -84,7 +84,7 @@ impl Drop for Exchange {
 }
 
 /// The key of an exchange, from the shared point and everything that both ends sent.
-pub(in crate::net) fn key(
+pub(crate) fn key(
     session: &[u8],
     point: &Share,
     initiator: Sent<'_>,

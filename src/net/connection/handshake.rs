@@ -15,33 +15,33 @@ use super::cpace::{Context, Exchange, Sent, key};
 use super::keys::{CipherKind, Derived, RoomCode};
 use super::limits::{ExchangeLimits, network};
 use super::protection::{OpeningRoom, PacketProtection, SealedPacket, connection_id};
-use crate::net::drop_cause::DropCause;
-use crate::net::mutation::Mutation;
-use crate::net::outbox::Source;
-use crate::net::time::Time;
-use crate::net::wire::message::{
+use crate::drop_cause::DropCause;
+use crate::mutation::Mutation;
+use crate::outbox::Source;
+use crate::time::Time;
+use crate::wire::message::{
     EntryRefused, JoinChallenge, JoinEntry, JoinRefused, JoinRequest, JoinShare, Malformed, MatchConfig,
     PROTOCOL_VERSION, PacketId, Refusal, decode, decode_handshake, encode, handshake, handshake_nonce,
 };
-use crate::sim::SIMULATION_BUILD;
+use sim::SIMULATION_BUILD;
 
 /// The time slot of a cookie, which is valid in its own slot and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
 /// How long keys are kept for a guest that has not asked for a seat with them.
-pub(in crate::net) const ENTER_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const ENTER_WITHIN: Duration = Duration::from_secs(5);
 /// Most such guests. Of those addresses that have two the oldest gives way, else the oldest of all, which then has had
 /// its keys for 2 s at the rate of all addresses together.
-pub(in crate::net) const PENDING_MAX: usize = 64;
+pub(crate) const PENDING_MAX: usize = 64;
 /// Most such guests of one address; its own oldest gives way.
 const PENDING_PER_ADDRESS: usize = 2;
 
 /// The channel identifier of the key exchange. The version of the protocol is in front of every message that
 /// the key depends on.
-pub(in crate::net) const CHANNEL: &[u8] = b"mini-rts-arena guest and host";
+pub(crate) const CHANNEL: &[u8] = b"mini-rts-arena guest and host";
 
 /// Bytes that the generator of the key exchange depends on beside the code: the guest's nonce and the host's cookie. A guest
 /// may use them again while the cookie is valid.
-pub(in crate::net) fn generator_id(request: &JoinRequest) -> [u8; 24] {
+pub(crate) fn generator_id(request: &JoinRequest) -> [u8; 24] {
     let mut id = [0; 24];
     let parts = request.nonce.to_le_bytes().into_iter().chain(request.cookie);
     id.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
@@ -58,7 +58,7 @@ fn session_id(request: &JoinRequest, share: &JoinShare) -> [u8; 32] {
 
 /// The keys of an exchange, given the point that both ends have in common. They depend on everything in both
 /// messages: the version, what the guest insists on, and what the host plays.
-pub(in crate::net) fn derive(point: &[u8; 32], request: &JoinRequest, share: &JoinShare) -> Derived {
+pub(crate) fn derive(point: &[u8; 32], request: &JoinRequest, share: &JoinShare) -> Derived {
     let unproven = JoinShare { proof: [0; 16], ..*share };
     let (request_data, share_data) =
         (handshake(PacketId::JoinRequest, request), handshake(PacketId::JoinShare, &unproven));
@@ -69,8 +69,8 @@ pub(in crate::net) fn derive(point: &[u8; 32], request: &JoinRequest, share: &Jo
 
 /// Decides which requests the host admits.
 #[derive(Debug)]
-pub(in crate::net) struct Listener {
-    pub(in crate::net) config: MatchConfig,
+pub(crate) struct Listener {
+    pub(crate) config: MatchConfig,
     code: RoomCode,
     cookie_key: [u8; 32],
     cipher: CipherKind,
@@ -89,14 +89,14 @@ struct Pending {
 }
 
 /// A guest that asks for a seat, and has shown that it knows the code.
-pub(in crate::net) struct Entrant {
-    pub(in crate::net) entry: JoinEntry,
+pub(crate) struct Entrant {
+    pub(crate) entry: JoinEntry,
     /// Finds the guest again when its seat is decided.
     connection_id: u32,
 }
 
 impl Listener {
-    pub(in crate::net) fn new(
+    pub(crate) fn new(
         now: Time,
         config: MatchConfig,
         code: RoomCode,
@@ -110,12 +110,12 @@ impl Listener {
     }
 
     /// The secret by which addresses are hashed.
-    pub(in crate::net) const fn address_key(&self) -> u64 {
+    pub(crate) const fn address_key(&self) -> u64 {
         self.limits.key()
     }
 
     /// Answers a join request, given without its packet id; an error if it gets no answer.
-    pub(in crate::net) fn answer(
+    pub(crate) fn answer(
         &mut self,
         now: Time,
         from: Source,
@@ -125,7 +125,7 @@ impl Listener {
         let request: JoinRequest = match decode_handshake(PacketId::JoinRequest, bytes) {
             Ok(request) => request,
             Err(Malformed::Version { theirs })
-                if bytes.len() + 1 == crate::net::wire::message::JOIN_REQUEST_BYTES =>
+                if bytes.len() + 1 == crate::wire::message::JOIN_REQUEST_BYTES =>
             {
                 let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
                 return Ok(refuse(handshake_nonce(bytes).unwrap_or(0), reason));
@@ -218,12 +218,7 @@ impl Listener {
 
     /// Opens a datagram of a guest that has exchanged keys: it asks for a seat. An error if it is of no such
     /// guest.
-    pub(in crate::net) fn open(
-        &mut self,
-        now: Time,
-        from: Source,
-        bytes: &[u8],
-    ) -> Result<Entrant, DropCause> {
+    pub(crate) fn open(&mut self, now: Time, from: Source, bytes: &[u8]) -> Result<Entrant, DropCause> {
         let connection_id = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let is_it = |pending: &&mut Pending| {
             pending.protection.local_id() == connection_id
@@ -240,18 +235,13 @@ impl Listener {
     }
 
     /// The entrant gets a seat: the protection of its connection, which belongs to that seat from now on.
-    pub(in crate::net) fn admit(&mut self, entrant: &Entrant) -> Option<PacketProtection> {
+    pub(crate) fn admit(&mut self, entrant: &Entrant) -> Option<PacketProtection> {
         let at = self.pending.iter().position(|pending| entrant.is(pending))?;
         Some(self.pending.remove(at).protection)
     }
 
     /// The entrant gets no seat; it may ask again. While it is in the line its keys are kept.
-    pub(in crate::net) fn refuse(
-        &mut self,
-        now: Time,
-        entrant: &Entrant,
-        reason: Refusal,
-    ) -> Option<SealedPacket> {
+    pub(crate) fn refuse(&mut self, now: Time, entrant: &Entrant, reason: Refusal) -> Option<SealedPacket> {
         let pending = self.pending.iter_mut().find(|pending| entrant.is(pending))?;
         if matches!(reason, Refusal::Later { .. }) {
             pending.until = now.plus(ENTER_WITHIN);
@@ -260,7 +250,7 @@ impl Listener {
     }
 
     /// The connection ids of guests that have no seat.
-    pub(in crate::net) fn connection_ids(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn connection_ids(&self) -> impl Iterator<Item = u32> {
         self.pending.iter().map(|pending| pending.protection.local_id())
     }
 

@@ -10,7 +10,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::cpace::KEY_BYTES;
 use super::words::AuthString;
-use crate::text::is_hidden;
+use sim::is_hidden;
 
 /// The contexts of all keys that are derived here: a key belongs to one purpose.
 const TO_HOST: &str = "mini-rts-arena 2026-11 datagrams to the host";
@@ -21,8 +21,8 @@ const PROOF: &str = "mini-rts-arena 2026-11 the host knows the key";
 /// Unpredictable bytes for a session: everything that it draws follows from them.
 #[derive(Clone)]
 pub struct Entropy {
-    pub(in crate::net) seed: Zeroizing<[u8; 32]>,
-    pub(in crate::net) cipher: CipherKind,
+    pub(crate) seed: Zeroizing<[u8; 32]>,
+    pub(crate) cipher: CipherKind,
 }
 
 impl From<[u8; 32]> for Entropy {
@@ -44,10 +44,10 @@ impl Entropy {
 
 /// The generator of a session, from which its secrets are drawn. It is erased when it is dropped.
 #[derive(Clone)]
-pub(in crate::net) struct SecretRng(ChaCha12Rng);
+pub(crate) struct SecretRng(ChaCha12Rng);
 
 impl SecretRng {
-    pub(in crate::net) fn new(seed: &[u8; 32]) -> Self {
+    pub(crate) fn new(seed: &[u8; 32]) -> Self {
         Self(ChaCha12Rng::from_seed(*seed))
     }
 }
@@ -76,7 +76,7 @@ impl Drop for SecretRng {
 
 /// What protects datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::net) enum CipherKind {
+pub(crate) enum CipherKind {
     ChaCha20Poly1305,
     /// Nothing does: see [`Entropy::plaintext`].
     Null,
@@ -106,7 +106,7 @@ impl RoomCode {
     }
 
     /// The password of the key exchange.
-    pub(in crate::net) fn password(&self) -> &[u8] {
+    pub(crate) fn password(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |hash| &hash[..])
     }
 }
@@ -132,7 +132,7 @@ impl fmt::Debug for RoomCode {
 /// The keys of one end of a connection, one per direction: a datagram that is sent back to its sender does not
 /// open. They are erased when they are dropped.
 #[derive(Clone)]
-pub(in crate::net) struct Keys {
+pub(crate) struct Keys {
     pub(super) send: [u8; 32],
     pub(super) receive: [u8; 32],
 }
@@ -146,18 +146,18 @@ impl Drop for Keys {
 
 impl Keys {
     /// The keys of the other end.
-    pub(in crate::net) fn swapped(&self) -> Self {
+    pub(crate) fn swapped(&self) -> Self {
         Self { send: self.receive, receive: self.send }
     }
 }
 
 /// What follows from a key exchange.
-pub(in crate::net) struct Derived {
+pub(crate) struct Derived {
     /// The host's keys.
-    pub(in crate::net) host: Keys,
+    pub(crate) host: Keys,
     /// Shows the guest that the host has the same key, and so knew the code.
-    pub(in crate::net) proof: [u8; 16],
-    pub(in crate::net) words: AuthString,
+    pub(crate) proof: [u8; 16],
+    pub(crate) words: AuthString,
 }
 
 impl Derived {
@@ -173,7 +173,7 @@ impl Derived {
 }
 
 /// Compares without saying by its time where the first difference is.
-pub(in crate::net) fn is_equal(a: &[u8; 16], b: &[u8; 16]) -> bool {
+pub(crate) fn is_equal(a: &[u8; 16], b: &[u8; 16]) -> bool {
     a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 

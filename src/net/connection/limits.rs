@@ -6,8 +6,8 @@ use core::net::IpAddr;
 use core::time::Duration;
 use twox_hash::XxHash3_64;
 
-use crate::net::rate_limit::TokenBucket;
-use crate::net::time::Time;
+use crate::rate_limit::TokenBucket;
+use crate::time::Time;
 
 /// Exchanges of an address at once: as many as guests behind one router may have.
 const AT_ONCE: u32 = 4;
@@ -45,7 +45,7 @@ struct Waiting {
 }
 
 /// The address as limits count it: of IPv6 its network of 64 bits, all of whose addresses one computer may have.
-pub(in crate::net) fn network(ip: IpAddr) -> u64 {
+pub(crate) fn network(ip: IpAddr) -> u64 {
     match ip.to_canonical() {
         IpAddr::V4(ip) => u64::from(ip.to_bits()),
         IpAddr::V6(ip) => (ip.to_bits() >> 64) as u64,
@@ -103,7 +103,7 @@ impl ExchangeLimits {
 
 /// Token buckets for addresses, in fixed memory: addresses share buckets by a secret hash.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct AddressBuckets {
+pub(crate) struct AddressBuckets {
     key: u64,
     buckets: [TokenBucket; BUCKETS],
 }
@@ -113,12 +113,12 @@ const BUCKETS: usize = 256;
 
 impl AddressBuckets {
     /// `key` must be unpredictable, or others could empty the bucket of an address.
-    pub(in crate::net) const fn new(now: Time, key: u64, most: u64, per_s: u64) -> Self {
+    pub(crate) const fn new(now: Time, key: u64, most: u64, per_s: u64) -> Self {
         Self { key, buckets: [TokenBucket::new(now, most, per_s); BUCKETS] }
     }
 
     /// The bucket of an address.
-    pub(in crate::net) fn of(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
+    pub(crate) fn of(&mut self, ip: IpAddr) -> Option<&mut TokenBucket> {
         let hash = XxHash3_64::oneshot_with_seed(self.key, &network(ip).to_le_bytes());
         self.buckets.get_mut(hash as usize % BUCKETS)
     }

@@ -52,7 +52,7 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::connection::protection::{OpeningRoom, PacketProtection};
+    use crate::connection::protection::{OpeningRoom, PacketProtection};
 
     #[test]
     fn loss_is_known_after_sixteen_datagrams_and_then_over_windows_of_128() {

@@ -12,11 +12,11 @@ use core::time::Duration;
 
 use super::channel::Channel;
 use super::quota;
-use crate::net::drop_cause::Handled;
-use crate::net::mutation::Mutation;
-use crate::net::rate_limit::TokenBucket;
-use crate::net::time::Time;
-use crate::net::wire::message::{Body, Delivery, PacketId};
+use crate::drop_cause::Handled;
+use crate::mutation::Mutation;
+use crate::rate_limit::TokenBucket;
+use crate::time::Time;
+use crate::wire::message::{Body, Delivery, PacketId};
 
 /// The kinds whose newest message replaces its older message that still waits.
 const STATES: [PacketId; 5] =
@@ -144,5 +144,4 @@ fn with_id(id: PacketId, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "messages_tests.rs"]
 mod tests;

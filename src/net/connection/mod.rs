@@ -7,7 +7,7 @@ mod closing;
 pub(super) mod cpace;
 pub(super) mod handshake;
 pub(super) mod keys;
-pub(in crate::net) mod limits;
+pub(crate) mod limits;
 mod loss;
 mod messages;
 mod pace;
@@ -17,7 +17,7 @@ pub(super) mod protection;
 mod quota;
 pub(super) mod remote_clock;
 mod rtt;
-pub(in crate::net) mod signing;
+pub(crate) mod signing;
 pub(super) mod words;
 
 use alloc::vec::Vec;
@@ -39,12 +39,12 @@ use self::path::{Path, Trust};
 use self::protection::{ENVELOPE_BYTES, PacketProtection, TAG_BYTES};
 use self::quota::Quotas;
 use self::rtt::Rtt;
-use crate::net::connection::remote_clock::RemoteClock;
-use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::event::Traffic;
-use crate::net::outbox::{Outbox, Source};
-use crate::net::time::Time;
-use crate::net::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
+use crate::connection::remote_clock::RemoteClock;
+use crate::drop_cause::{DropCause, Handled};
+use crate::event::Traffic;
+use crate::outbox::{Outbox, Source};
+use crate::time::Time;
+use crate::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
 
 /// Ping interval while a match is being set up.
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
@@ -54,7 +54,7 @@ pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 /// After so much silence the match waits for a server, whose updates come twenty times a second by default. Of a
 /// peer, which sends in every tick, half of it says that nothing arrives at all.
-pub(in crate::net) const QUIET_AFTER: Duration = Duration::from_millis(300);
+pub(crate) const QUIET_AFTER: Duration = Duration::from_millis(300);
 /// Silence after which the other end, or the path to it, was interrupted; pings alone are never so far apart.
 const GAP: Duration = Duration::from_millis(750);
 /// How long after an interruption the next ping leaves. What has waited arrives together, and a computer that
@@ -335,7 +335,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::event::Traffic;
+    use crate::event::Traffic;
     use rand_chacha::rand_core::SeedableRng as _;
 
     const AT: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::LOCALHOST), 4124);

@@ -11,7 +11,7 @@
 use core::time::Duration;
 
 use super::LOSSY_PER_MILLE;
-use crate::net::time::Time;
+use crate::time::Time;
 
 /// Most ticks that share a datagram: at 60 a second those of [`APART_MAX`].
 const TICKS_MAX: u32 = 6;
@@ -39,7 +39,7 @@ const TRIAL: Duration = Duration::from_secs(10);
 
 /// Rate of a connection's datagrams with inputs.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct Pace {
+pub(crate) struct Pace {
     /// Ticks that share a datagram; while it is 1, a datagram may be sent twice.
     ticks: u32,
     /// Time of the last change of the rate, or of the last queue.
@@ -123,17 +123,17 @@ impl Pace {
     }
 
     /// Whether a datagram may be sent twice where some are lost.
-    pub(in crate::net) const fn may_repeat(&self) -> bool {
+    pub(crate) const fn may_repeat(&self) -> bool {
         self.ticks == 1
     }
 
     /// Longest time from one datagram with inputs to the next, where a tick takes `tick`.
-    pub(in crate::net) fn apart(&self, tick: Duration) -> Duration {
+    pub(crate) fn apart(&self, tick: Duration) -> Duration {
         tick.saturating_mul(self.ticks).min(APART_MAX).max(tick)
     }
 
     /// Deadline until which new inputs wait for those of the next tick; `None` if they leave now.
-    pub(in crate::net) fn defers(&self, now: Time, tick: Duration) -> Option<Time> {
+    pub(crate) fn defers(&self, now: Time, tick: Duration) -> Option<Time> {
         let slack = tick.checked_div(2).unwrap_or_default();
         let apart = self.apart(tick);
         let is_early = self.ticks > 1 && now < self.sent_at.plus(apart.saturating_sub(slack));
@@ -141,7 +141,7 @@ impl Pace {
     }
 
     /// Notes that inputs were sent.
-    pub(in crate::net) const fn sent(&mut self, now: Time) {
+    pub(crate) const fn sent(&mut self, now: Time) {
         self.sent_at = now;
     }
 }

@@ -5,37 +5,32 @@ use curve25519_dalek::montgomery::MontgomeryPoint;
 use zeroize::Zeroize as _;
 
 use super::keys::Keys;
-use crate::sim::PlayerId;
+use sim::PlayerId;
 
 const LOW_TO_HIGH: &str = "mini-rts-arena 2026-11 datagrams to the guest in the higher seat";
 const HIGH_TO_LOW: &str = "mini-rts-arena 2026-11 datagrams to the guest in the lower seat";
 
 /// A guest's public key.
-pub(in crate::net) type PublicKey = [u8; 32];
+pub(crate) type PublicKey = [u8; 32];
 
 /// A guest's secret for one match, erased when it is dropped.
 #[derive(Clone)]
-pub(in crate::net) struct PairSecret([u8; 32]);
+pub(crate) struct PairSecret([u8; 32]);
 
 impl PairSecret {
     /// The secret made of these bytes, which must be unpredictable.
-    pub(in crate::net) const fn new(random: [u8; 32]) -> Self {
+    pub(crate) const fn new(random: [u8; 32]) -> Self {
         Self(random)
     }
 
     /// What the other guests must know.
-    pub(in crate::net) fn public(&self) -> PublicKey {
+    pub(crate) fn public(&self) -> PublicKey {
         MontgomeryPoint::mul_base_clamped(self.0).to_bytes()
     }
 
     /// This guest's keys to `other`, whose public key is `theirs`. `seating` is what the host has told both: each
     /// seating gives other keys. A public key that no guest can have drawn gives keys that only this guest has.
-    pub(in crate::net) fn keys(
-        &self,
-        (me, other): (PlayerId, PlayerId),
-        theirs: PublicKey,
-        seating: &[u8],
-    ) -> Keys {
+    pub(crate) fn keys(&self, (me, other): (PlayerId, PlayerId), theirs: PublicKey, seating: &[u8]) -> Keys {
         let mut shared = MontgomeryPoint(theirs).mul_clamped(self.0).to_bytes();
         if shared == [0; 32] {
             shared = self.0;

@@ -6,9 +6,9 @@ use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use crate::net::outbox::Source;
-use crate::net::time::Time;
-use crate::net::wire::message::ADDRESSES_MAX;
+use crate::outbox::Source;
+use crate::time::Time;
+use crate::wire::message::ADDRESSES_MAX;
 
 /// Bytes that may be sent to an address for each byte that came from it.
 const BYTES_PER_BYTE: u64 = 3;
@@ -24,7 +24,7 @@ pub(super) type Challenge = [u8; 8];
 
 /// What is known of the other end before it is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::net) enum Trust {
+pub(crate) enum Trust {
     /// The address has shown that the other end is there, or the user has named it.
     Proven,
     /// A third party has named it.

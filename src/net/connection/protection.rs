@@ -20,7 +20,7 @@ pub const ENVELOPE_BYTES: usize = 7;
 /// Bytes of the authentication tag, which follows the body.
 pub const TAG_BYTES: usize = 16;
 /// Most bytes of a body.
-pub(in crate::net) const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - TAG_BYTES;
+pub(crate) const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - TAG_BYTES;
 
 /// Size of the replay window: how far a reordered datagram may be behind the newest and still be accepted.
 const WINDOW: u64 = 1024;
@@ -110,14 +110,14 @@ pub enum OpenError {
 impl PacketProtection {
     /// Protects datagrams between two connection ids: `local_id` identifies this end in incoming datagrams,
     /// `remote_id` the other end in outgoing ones.
-    pub(in crate::net) fn new((local_id, remote_id): (u32, u32), keys: &Keys, kind: CipherKind) -> Self {
+    pub(crate) fn new((local_id, remote_id): (u32, u32), keys: &Keys, kind: CipherKind) -> Self {
         let (send, receive) = (Cipher::new(kind, &keys.send), Cipher::new(kind, &keys.receive));
         let seen = [0; WINDOW_WORDS];
         Self { local_id, remote_id, send, receive, sent: 0, next: 0, seen, received: 0, words: None }
     }
 
     /// The same, with the words that belong to the keys.
-    pub(in crate::net) fn with_words(self, words: AuthString) -> Self {
+    pub(crate) fn with_words(self, words: AuthString) -> Self {
         Self { words: Some(words), ..self }
     }
 
@@ -134,7 +134,7 @@ impl PacketProtection {
         Self::new(ids, &Keys { send, receive }, CipherKind::ChaCha20Poly1305)
     }
 
-    /// Without a cipher: see [`Entropy::plaintext`](crate::net::Entropy::plaintext).
+    /// Without a cipher: see [`Entropy::plaintext`](crate::Entropy::plaintext).
     #[doc(hidden)]
     #[must_use]
     pub fn plaintext(local_id: u32, remote_id: u32) -> Self {
@@ -302,7 +302,7 @@ fn whole(near: u64, low: u16) -> u64 {
 
 /// The connection id that a datagram is addressed to; `None` if it is too short to have one.
 #[must_use]
-pub(in crate::net) fn connection_id(datagram: &[u8]) -> Option<u32> {
+pub(crate) fn connection_id(datagram: &[u8]) -> Option<u32> {
     let bytes = datagram.get(1..5)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }

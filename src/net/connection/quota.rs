@@ -6,11 +6,11 @@
 //! deliver them together, so kinds that are sent on a timer have room for four seconds of them.
 
 use super::PacketId;
-use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::mutation::Mutation;
-use crate::net::rate_limit::TokenBucket;
-use crate::net::time::Time;
-use crate::net::wire::message::Delivery;
+use crate::drop_cause::{DropCause, Handled};
+use crate::mutation::Mutation;
+use crate::rate_limit::TokenBucket;
+use crate::time::Time;
+use crate::wire::message::Delivery;
 use core::time::Duration;
 
 /// Refused messages of the reliable channel after which a connection counts as flooding, and how many are forgiven

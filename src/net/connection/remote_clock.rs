@@ -1,9 +1,9 @@
 //! Estimates the offset of the other end's clock.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use crate::net::indexed::Ring;
-use crate::net::time::Time;
-use crate::net::wire::given::{Given, GivenTimes, ago_us};
+use crate::indexed::Ring;
+use crate::time::Time;
+use crate::wire::given::{Given, GivenTimes, ago_us};
 
 /// Exchanges used for the estimate: 16 s of them, in which quartz clocks drift apart by 0.3 ms.
 const EXCHANGES: usize = 32;
@@ -17,7 +17,7 @@ const NAMED_AHEAD_US: i64 = 10_000_000;
 /// The other end's clock, estimated from Ping and Pong: uses the shortest recent delay in each direction,
 /// which need not be of the same exchange.
 #[derive(Clone, Debug, Default)]
-pub(in crate::net) struct RemoteClock {
+pub(crate) struct RemoteClock {
     /// Per exchange: the other end's time minus ours when we asked, and our time minus theirs when the answer
     /// arrived; in microseconds.
     exchanges: Ring<(i64, i64), EXCHANGES>,
@@ -27,7 +27,7 @@ pub(in crate::net) struct RemoteClock {
 impl RemoteClock {
     /// A ping sent at `asked` was answered when the other clock showed `there`, and the answer arrived at
     /// `now`.
-    pub(in crate::net) fn observe(&mut self, asked: Time, there: Time, now: Time) {
+    pub(crate) fn observe(&mut self, asked: Time, there: Time, now: Time) {
         let less = |a: Time, b: Time| a.0.wrapping_sub(b.0).cast_signed();
         self.exchanges[self.seen] = (less(there, asked), less(now, there));
         self.seen = self.seen.saturating_add(1);
@@ -42,32 +42,32 @@ impl RemoteClock {
     }
 
     /// How far the other clock is ahead of ours, in microseconds; `None` before the first exchange.
-    pub(in crate::net) fn ahead_us(&self) -> Option<i64> {
+    pub(crate) fn ahead_us(&self) -> Option<i64> {
         let (there, back) = self.shortest()?;
         i64::try_from(there.saturating_sub(back) / 2).ok()
     }
 
     /// Bound on the error of that, in microseconds: no delay is negative.
-    pub(in crate::net) fn error_us(&self) -> u64 {
+    pub(crate) fn error_us(&self) -> u64 {
         let (there, back) = self.shortest().unwrap_or_default();
         u64::try_from(there.saturating_add(back) / 2).unwrap_or(0)
     }
 
     /// Converts an instant on the other end's clock to ours, clamped by [`NAMED_BEFORE_US`] and
     /// [`NAMED_AHEAD_US`]. `None` before the first exchange.
-    pub(in crate::net) fn local(&self, there_us: u64, now: Time) -> Option<Time> {
+    pub(crate) fn local(&self, there_us: u64, now: Time) -> Option<Time> {
         let here = Time(there_us).shifted(self.ahead_us()?.saturating_neg());
         Some(now.shifted(here.minus(now).clamp(-NAMED_BEFORE_US, NAMED_AHEAD_US)))
     }
 
     /// Converts the stamp of a command to our clock.
-    pub(in crate::net) fn here(&self, stamp: u16, now: Time) -> Option<Time> {
+    pub(crate) fn here(&self, stamp: u16, now: Time) -> Option<Time> {
         let there = now.shifted(self.ahead_us()?);
         Some(now.shifted(ago_us(stamp, there)?.saturating_neg()))
     }
 
     /// The same for all commands of an input.
-    pub(in crate::net) fn all_here(&self, given: &Given, now: Time) -> GivenTimes {
+    pub(crate) fn all_here(&self, given: &Given, now: Time) -> GivenTimes {
         given.iter().map(|&stamp| self.here(stamp, now)).collect()
     }
 }
@@ -75,7 +75,7 @@ impl RemoteClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::given::stamp;
+    use crate::wire::given::stamp;
     use core::time::Duration;
 
     #[test]

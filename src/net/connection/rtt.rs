@@ -4,12 +4,12 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use crate::net::indexed::Ring;
-use crate::net::time::Time;
+use crate::indexed::Ring;
+use crate::time::Time;
 
 /// Round-trip time estimator, smoothed as in RFC 6298.
 #[derive(Clone, Debug, Default)]
-pub(in crate::net) struct Rtt {
+pub(crate) struct Rtt {
     /// When the unanswered pings were sent, oldest first.
     unanswered: ArrayVec<Time, UNANSWERED_MAX>,
     smoothed_us: Option<u64>,
@@ -28,7 +28,7 @@ const UNANSWERED_MAX: usize = 64;
 
 impl Rtt {
     /// A ping is sent.
-    pub(in crate::net) fn ping(&mut self, now: Time) {
+    pub(crate) fn ping(&mut self, now: Time) {
         if self.unanswered.is_full() {
             self.unanswered.remove(0);
         }
@@ -37,7 +37,7 @@ impl Rtt {
 
     /// Handles the answer to the ping sent at `left`, and returns the round-trip time. `None` if no such ping
     /// is unanswered: a peer may answer late, but cannot choose what it answers.
-    pub(in crate::net) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
+    pub(crate) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
         let at = self.unanswered.iter().position(|&ping| ping == left)?;
         self.unanswered.remove(at);
         let sample = now.since(left);
@@ -47,13 +47,13 @@ impl Rtt {
     }
 
     /// The other end, or this one, was suspended: answers to the pings sent so far would measure that.
-    pub(in crate::net) fn forget_unanswered(&mut self) {
+    pub(crate) fn forget_unanswered(&mut self) {
         self.unanswered.clear();
         self.is_interrupted = true;
     }
 
     /// Whether nothing was measured since the other end, or this one, was suspended.
-    pub(in crate::net) const fn is_interrupted(&self) -> bool {
+    pub(crate) const fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
 
@@ -72,29 +72,29 @@ impl Rtt {
     }
 
     /// Smoothed RTT in microseconds; `None` before the first sample.
-    pub(in crate::net) const fn smoothed_us(&self) -> Option<u64> {
+    pub(crate) const fn smoothed_us(&self) -> Option<u64> {
         self.smoothed_us
     }
 
     /// Its mean deviation, in microseconds.
-    pub(in crate::net) const fn deviation_us(&self) -> u64 {
+    pub(crate) const fn deviation_us(&self) -> u64 {
         self.deviation_us
     }
 
     /// An estimate of the longest recent one-way delay, in microseconds: half the longest recent RTT. 0
     /// before the first sample.
-    pub(in crate::net) fn longest_way_us(&self) -> i64 {
+    pub(crate) fn longest_way_us(&self) -> i64 {
         (self.latest_us.iter().max().copied().unwrap_or(0) / 2).cast_signed()
     }
 
     /// The retransmission timeout, at least `least`.
-    pub(in crate::net) fn timeout(&self, least: Duration) -> Duration {
+    pub(crate) fn timeout(&self, least: Duration) -> Duration {
         self.timeout_of(4, least)
     }
 
     /// The retransmission timeout of the reliable channel: its messages are small and rare, so a spurious
     /// retransmission costs little, while each loss delays all messages after it.
-    pub(in crate::net) fn message_timeout(&self, least: Duration) -> Duration {
+    pub(crate) fn message_timeout(&self, least: Duration) -> Duration {
         self.timeout_of(2, least)
     }
 

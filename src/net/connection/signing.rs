@@ -9,13 +9,13 @@ const KEY: &str = "mini-rts-arena 2026-11 signatures of a seat";
 const STAND_IN: &str = "mini-rts-arena 2026-11 stands in for a signature where nothing is encrypted";
 
 /// What everybody needs to check the signatures of a seat.
-pub(in crate::net) type SigningKey = [u8; 32];
+pub(crate) type SigningKey = [u8; 32];
 /// The two halves of a signature.
 pub type Signature = [[u8; 32]; 2];
 
 /// Signs for one seat. Its key is erased when it is dropped.
 #[derive(Clone)]
-pub(in crate::net) enum Signer {
+pub(crate) enum Signer {
     Ed25519(Ed25519Key),
     /// Virtual runs without encryption sign nothing that anybody could not sign.
     StandIn(SigningKey),
@@ -23,7 +23,7 @@ pub(in crate::net) enum Signer {
 
 impl Signer {
     /// A signer whose key follows from these bytes, which must be unpredictable and may serve for other keys, too.
-    pub(in crate::net) fn new(random: &[u8; 32], cipher: CipherKind) -> Self {
+    pub(crate) fn new(random: &[u8; 32], cipher: CipherKind) -> Self {
         let mut seed = blake3::derive_key(KEY, random);
         let signer = match cipher {
             CipherKind::ChaCha20Poly1305 => Self::Ed25519(Ed25519Key::from_bytes(&seed)),
@@ -34,14 +34,14 @@ impl Signer {
     }
 
     /// What the others must know.
-    pub(in crate::net) fn public(&self) -> SigningKey {
+    pub(crate) fn public(&self) -> SigningKey {
         match self {
             Self::Ed25519(key) => key.verifying_key().to_bytes(),
             Self::StandIn(key) => *key,
         }
     }
 
-    pub(in crate::net) fn sign(&self, message: &[u8]) -> Signature {
+    pub(crate) fn sign(&self, message: &[u8]) -> Signature {
         match self {
             Self::Ed25519(key) => {
                 let signature = key.sign(message);
@@ -54,21 +54,21 @@ impl Signer {
 
 /// Checks the signatures of one seat.
 #[derive(Clone, Debug)]
-pub(in crate::net) enum Verifier {
+pub(crate) enum Verifier {
     Ed25519(Option<VerifyingKey>),
     StandIn(SigningKey),
 }
 
 impl Verifier {
     /// Of a key that is no point of the curve no signature is good.
-    pub(in crate::net) fn new(key: &SigningKey, cipher: CipherKind) -> Self {
+    pub(crate) fn new(key: &SigningKey, cipher: CipherKind) -> Self {
         match cipher {
             CipherKind::ChaCha20Poly1305 => Self::Ed25519(VerifyingKey::from_bytes(key).ok()),
             CipherKind::Null => Self::StandIn(*key),
         }
     }
 
-    pub(in crate::net) fn is_good(&self, message: &[u8], [r, s]: &Signature) -> bool {
+    pub(crate) fn is_good(&self, message: &[u8], [r, s]: &Signature) -> bool {
         match self {
             Self::Ed25519(None) => false,
             // Strict: a key of low order, under which one signature is good for many messages, has none.

@@ -10,14 +10,14 @@ pub struct AuthString(pub(super) [u16; 4]);
 
 impl AuthString {
     /// The words of 64 bits.
-    pub(in crate::net) fn from_bytes(bytes: [u8; 8]) -> Self {
+    pub(crate) fn from_bytes(bytes: [u8; 8]) -> Self {
         let mut words = [[0; 2]; 4];
         words.as_flattened_mut().iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
         Self(words.map(u16::from_le_bytes))
     }
 
     /// The words as they are sent: little-endian.
-    pub(in crate::net) fn bytes(self) -> [u8; 8] {
+    pub(crate) fn bytes(self) -> [u8; 8] {
         let mut bytes = [0; 8];
         bytes.iter_mut().zip(self.0.into_iter().flat_map(u16::to_le_bytes)).for_each(|(to, byte)| *to = byte);
         bytes

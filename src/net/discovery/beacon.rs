@@ -6,11 +6,11 @@ use core::fmt;
 use arrayvec::{ArrayString, ArrayVec};
 use serde::{Deserialize, Serialize};
 
-use crate::net::wire::architecture::Architecture;
-use crate::net::wire::message::PacketId;
-use crate::net::wire::name::PlayerName;
-use crate::net::wire::text::checked_text;
-use crate::sim::PLAYERS_MAX;
+use crate::wire::architecture::Architecture;
+use crate::wire::message::PacketId;
+use crate::wire::name::PlayerName;
+use crate::wire::text::checked_text;
+use sim::PLAYERS_MAX;
 
 /// First byte of a [`RoomQuery`].
 pub const ROOM_QUERY: u8 = PacketId::RoomQuery as u8;
@@ -228,7 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::net::wire::name::NAME_CHARS_MAX;
+    use crate::wire::name::NAME_CHARS_MAX;
 
     fn beacons() -> impl Strategy<Value = Beacon> {
         let room = (any::<u64>(), 1..=u16::MAX, "[a-zA-Z0-9éß語🙂]{1,12}", 0..3_usize);

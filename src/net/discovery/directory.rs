@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::net::time::Time;
+use crate::time::Time;
 
 use super::{
     Beacon, DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId,
@@ -482,5 +482,4 @@ fn shown_rtt(before: Option<Duration>, measured: Duration) -> Duration {
 }
 
 #[cfg(test)]
-#[path = "directory_tests.rs"]
 mod tests;

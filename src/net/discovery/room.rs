@@ -4,10 +4,10 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use crate::net::wire::architecture::Architecture;
+use crate::wire::architecture::Architecture;
 
 use super::{Beacon, RoomId, VersionText};
-use crate::net::wire::name::PlayerName;
+use crate::wire::name::PlayerName;
 
 /// A listed room.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,16 +5,16 @@
 
 use arrayvec::ArrayVec;
 
-use crate::net::indexed::Ring;
-use crate::net::wire::message::{DESYNC_HASHES_MAX, DesyncHashes, Seats};
-use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
+use crate::indexed::Ring;
+use crate::wire::message::{DESYNC_HASHES_MAX, DesyncHashes, Seats};
+use sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
-/// How many ticks of hashes are kept; a difference is detected within [`crate::net::LEAD_TICKS_MAX`] ticks.
+/// How many ticks of hashes are kept; a difference is detected within [`crate::LEAD_TICKS_MAX`] ticks.
 const HISTORY: usize = 128;
 
 /// The hashes of this peer's last ticks, and the chain over all of them.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct History {
+pub(crate) struct History {
     ran: Tick,
     /// The chain after them.
     chain: HashChain,
@@ -31,29 +31,29 @@ struct Ran {
 }
 
 impl History {
-    pub(in crate::net) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { ran: Tick(0), chain: HashChain::default(), ring: Ring::default() }
     }
 
     /// The number of ticks run.
-    pub(in crate::net) const fn ran(&self) -> Tick {
+    pub(crate) const fn ran(&self) -> Tick {
         self.ran
     }
 
     /// The chain after the last tick run.
-    pub(in crate::net) const fn chain(&self) -> HashChain {
+    pub(crate) const fn chain(&self) -> HashChain {
         self.chain
     }
 
     /// The chain after `ran` ticks, if it is still kept.
-    pub(in crate::net) fn chain_after(&self, ran: Tick) -> Option<HashChain> {
+    pub(crate) fn chain_after(&self, ran: Tick) -> Option<HashChain> {
         let Some(last) = ran.0.checked_sub(1) else { return Some(HashChain::default()) };
         let kept = ran <= self.ran && self.ran.since(ran) < HISTORY as u32;
         kept.then(|| self.ring[Tick(last)].chain)
     }
 
     /// Appends the hash after `tick`, with the chain over all inputs up to it.
-    pub(in crate::net) fn push(&mut self, tick: Tick, hash: &StateHash, inputs: u64) {
+    pub(crate) fn push(&mut self, tick: Tick, hash: &StateHash, inputs: u64) {
         assert_eq!(tick, self.ran, "ticks are reported in order");
         self.chain = self.chain.then(hash.whole);
         let inputs = (inputs as u32).to_le_bytes();
@@ -62,7 +62,7 @@ impl History {
     }
 
     /// The hashes of the last ticks, for the other peer.
-    pub(in crate::net) fn latest(&self) -> DesyncHashes {
+    pub(crate) fn latest(&self) -> DesyncHashes {
         let first = self.ran.0.saturating_sub(DESYNC_HASHES_MAX as u32);
         let ran = || (first..self.ran.0).map(|tick| self.ring[Tick(tick)]);
         DesyncHashes {
@@ -74,7 +74,7 @@ impl History {
     }
 
     /// The first tick on which this peer's hashes and the other's differ, if any.
-    pub(in crate::net) fn first_difference(&self, theirs: &DesyncHashes) -> Option<Tick> {
+    pub(crate) fn first_difference(&self, theirs: &DesyncHashes) -> Option<Tick> {
         // The peer may name any tick, including the last possible one.
         (theirs.first..=u32::MAX).zip(&theirs.hashes).find_map(|(tick, &hash)| {
             let tick = Tick(tick);
@@ -86,32 +86,28 @@ impl History {
 
 /// One search, among all peers that are still in the match.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct Search {
+pub(crate) struct Search {
     /// The link whose chain differed.
-    pub(in crate::net) cause: usize,
+    pub(crate) cause: usize,
     /// Our hashes, as sent to every peer.
-    pub(in crate::net) hashes: DesyncHashes,
+    pub(crate) hashes: DesyncHashes,
     /// The first tick that differs, once all lists have arrived.
-    pub(in crate::net) tick: Option<Tick>,
+    pub(crate) tick: Option<Tick>,
     /// The number of ticks whose inputs differ, once all lists have arrived, if they do: heads over those are shown.
-    pub(in crate::net) split: Option<Tick>,
+    pub(crate) split: Option<Tick>,
     /// Whether the own heads have been shown.
-    pub(in crate::net) has_shown: bool,
+    pub(crate) has_shown: bool,
     /// The seats whose heads have been passed on.
-    pub(in crate::net) passed_on: Seats,
+    pub(crate) passed_on: Seats,
     /// Whether our state has been sent.
-    pub(in crate::net) has_sent_state: bool,
+    pub(crate) has_sent_state: bool,
     /// Whether the result has been reported.
-    pub(in crate::net) is_reported: bool,
+    pub(crate) is_reported: bool,
     links: ArrayVec<usize, { PLAYERS_MAX - 1 }>,
 }
 
 impl Search {
-    pub(in crate::net) fn new(
-        cause: usize,
-        hashes: DesyncHashes,
-        links: impl Iterator<Item = usize>,
-    ) -> Self {
+    pub(crate) fn new(cause: usize, hashes: DesyncHashes, links: impl Iterator<Item = usize>) -> Self {
         let links = links.collect();
         Self {
             cause,
@@ -127,13 +123,13 @@ impl Search {
     }
 
     /// The links to all peers that take part.
-    pub(in crate::net) fn links(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn links(&self) -> impl Iterator<Item = usize> + use<> {
         self.links.clone().into_iter()
     }
 
     /// The first tick on which any two of these lists and our own differ, of those that are in all lists: of a tick that
     /// only some know nobody could say who is alone.
-    pub(in crate::net) fn first_difference(&self, lists: &[&DesyncHashes]) -> Option<Tick> {
+    pub(crate) fn first_difference(&self, lists: &[&DesyncHashes]) -> Option<Tick> {
         let differ = |tick: &Tick| {
             let own = at(&self.hashes, *tick);
             let theirs = || lists.iter().map(|list| at(list, *tick));
@@ -144,13 +140,13 @@ impl Search {
     }
 
     /// The list is withdrawn from which this was concluded.
-    pub(in crate::net) fn forget_conclusions(&mut self) {
+    pub(crate) fn forget_conclusions(&mut self) {
         (self.tick, self.split) = (None, None);
         (self.has_sent_state, self.has_shown, self.passed_on) = (false, false, Seats::default());
     }
 
     /// Whether these lists show that different inputs were run up to `tick`.
-    pub(in crate::net) fn is_split(&self, tick: Tick, lists: &[&DesyncHashes]) -> bool {
+    pub(crate) fn is_split(&self, tick: Tick, lists: &[&DesyncHashes]) -> bool {
         let mut known =
             core::iter::once(&self.hashes).chain(lists.iter().copied()).filter_map(|list| at(list, tick));
         let first = known.next();
@@ -159,7 +155,7 @@ impl Search {
 
     /// With three or more peers: the only one whose inputs or state up to `tick` differ from those of all others, if it
     /// is not this one.
-    pub(in crate::net) fn lone_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<usize> {
+    pub(crate) fn lone_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<usize> {
         let own = at(&self.hashes, tick)?;
         let mut differ = lists.iter().zip(self.links()).filter(|(list, _)| at(list, tick) != Some(own));
         let (first, second) = (differ.next()?, differ.next());
@@ -179,7 +175,7 @@ mod tests {
     use alloc::vec::Vec;
 
     fn hash(n: u64) -> StateHash {
-        StateHash::of_parts([n; crate::sim::PARTS])
+        StateHash::of_parts([n; sim::PARTS])
     }
 
     #[test]

@@ -9,15 +9,15 @@ use core::time::Duration;
 use rand_chacha::rand_core::Rng as _;
 
 use super::gate::{QUEUE_TICKS, TooFarAhead};
-use crate::net::connection::keys::SecretRng;
-use crate::net::indexed::{BySeat, Ring};
-use crate::net::table::clock::TickClock;
-use crate::net::table::delay::DelayControl;
-use crate::net::table::local_inputs::COMMITTED_MAX;
-use crate::net::time::Time;
-use crate::net::wire::fair_inputs::{Commitment, Nonce};
-use crate::net::wire::message::{Seating, Seats, encode};
-use crate::sim::{PlayerId, Tick};
+use crate::connection::keys::SecretRng;
+use crate::indexed::{BySeat, Ring};
+use crate::table::clock::TickClock;
+use crate::table::delay::DelayControl;
+use crate::table::local_inputs::COMMITTED_MAX;
+use crate::time::Time;
+use crate::wire::fair_inputs::{Commitment, Nonce};
+use crate::wire::message::{Seating, Seats, encode};
+use sim::{PlayerId, Tick};
 
 const CONTEXT: &str = "mini-rts-arena 2026-11 commitments to inputs";
 /// How long a reveal may wait for the next commitment, to leave in one datagram with it.
@@ -26,7 +26,7 @@ const REVEAL_WAITS_MAX: Duration = Duration::from_millis(4);
 const _: () = assert!(COMMITTED_MAX >= 2 * QUEUE_TICKS as usize);
 
 /// The commitments of all seats, and what opens the own ones.
-pub(in crate::net) struct FairPlay {
+pub(crate) struct FairPlay {
     /// Of this seating: a commitment cannot be prepared before the match, nor used in another one.
     key: [u8; 32],
     rng: SecretRng,
@@ -36,7 +36,7 @@ pub(in crate::net) struct FairPlay {
     revealed: Tick,
     reveal_at: Option<Time>,
     /// How long before its tick an input must be revealed to be in time everywhere.
-    pub(in crate::net) lead: DelayControl,
+    pub(crate) lead: DelayControl,
 }
 
 /// The commitments of one seat.
@@ -57,7 +57,7 @@ struct Own {
 
 impl FairPlay {
     /// Before tick 0. `rng` must be unpredictable.
-    pub(in crate::net) fn new(seating: &Seating, rng: SecretRng, lead: DelayControl) -> Self {
+    pub(crate) fn new(seating: &Seating, rng: SecretRng, lead: DelayControl) -> Self {
         Self {
             key: blake3::derive_key(CONTEXT, &encode(seating)),
             rng,
@@ -81,7 +81,7 @@ impl FairPlay {
     }
 
     /// Commits this player to the input of the next tick.
-    pub(in crate::net) fn commit(&mut self, me: PlayerId, tick: Tick, input: &[u8]) {
+    pub(crate) fn commit(&mut self, me: PlayerId, tick: Tick, input: &[u8]) {
         let mut nonce = Nonce::default();
         self.rng.fill_bytes(&mut nonce);
         self.own[tick] = Own { nonce, lead_us: 0 };
@@ -90,13 +90,13 @@ impl FairPlay {
     }
 
     /// The first tick for which this seat's commitment is missing.
-    pub(in crate::net) fn until(&self, player: PlayerId) -> Tick {
+    pub(crate) fn until(&self, player: PlayerId) -> Tick {
         self.seats[player].until
     }
 
     /// Keeps a peer's commitments of the ticks from `first` on that are missing; the first version of each counts.
     /// `next` is the next tick to run.
-    pub(in crate::net) fn take(
+    pub(crate) fn take(
         &mut self,
         player: PlayerId,
         first: Tick,
@@ -116,40 +116,40 @@ impl FairPlay {
     }
 
     /// Whether the seat has committed to this input, in its canonical bytes.
-    pub(in crate::net) fn opens(&self, player: PlayerId, tick: Tick, nonce: &Nonce, input: &[u8]) -> bool {
+    pub(crate) fn opens(&self, player: PlayerId, tick: Tick, nonce: &Nonce, input: &[u8]) -> bool {
         let seat = &self.seats[player];
         let is_kept = tick < seat.until && seat.until.since(tick) <= COMMITTED_MAX as u32;
         is_kept && seat.ring[tick] == self.commitment(player, tick, nonce, input)
     }
 
     /// The commitments of `me` from `from` on.
-    pub(in crate::net) fn since(&self, me: PlayerId, from: Tick) -> impl Iterator<Item = Commitment> {
+    pub(crate) fn since(&self, me: PlayerId, from: Tick) -> impl Iterator<Item = Commitment> {
         let seat = &self.seats[me];
         (from.0..seat.until.0).map(|tick| seat.ring[Tick(tick)])
     }
 
     /// What opens the own commitment of `tick`.
-    pub(in crate::net) fn nonce(&self, tick: Tick) -> Nonce {
+    pub(crate) fn nonce(&self, tick: Tick) -> Nonce {
         self.own[tick].nonce
     }
 
     /// The first tick whose own input is not revealed.
-    pub(in crate::net) const fn revealed(&self) -> Tick {
+    pub(crate) const fn revealed(&self) -> Tick {
         self.revealed
     }
 
     /// How long before its tick the own input could be revealed, in microseconds.
-    pub(in crate::net) fn lead_us(&self, tick: Tick) -> i64 {
+    pub(crate) fn lead_us(&self, tick: Tick) -> i64 {
         self.own[tick].lead_us
     }
 
     /// The seats whose commitments of `tick` are missing.
-    pub(in crate::net) fn lacking(&self, tick: Tick) -> Seats {
+    pub(crate) fn lacking(&self, tick: Tick) -> Seats {
         (0..self.players).map(PlayerId).filter(|&player| self.seats[player].until <= tick).collect()
     }
 
     /// Reveals the own inputs of all ticks for which all seats but `gone` have committed.
-    pub(in crate::net) fn reveal(&mut self, now: Time, clock: &TickClock, gone: Seats) {
+    pub(crate) fn reveal(&mut self, now: Time, clock: &TickClock, gone: Seats) {
         let bound = (0..self.players).map(PlayerId).filter(|&player| !gone.contains(player));
         let until = bound.map(|player| self.seats[player].until).min().unwrap_or_default();
         while self.revealed < until {
@@ -160,12 +160,12 @@ impl FairPlay {
     }
 
     /// When what was revealed must leave, if it has not.
-    pub(in crate::net) const fn reveal_at(&self) -> Option<Time> {
+    pub(crate) const fn reveal_at(&self) -> Option<Time> {
         self.reveal_at
     }
 
     /// What was revealed has left.
-    pub(in crate::net) const fn has_left(&mut self) {
+    pub(crate) const fn has_left(&mut self) {
         self.reveal_at = None;
     }
 }
@@ -180,9 +180,9 @@ impl Commitments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::message::SeatInfo;
-    use crate::net::wire::name::PlayerName;
-    use crate::sim::{AttackBehaviour, TickRate};
+    use crate::wire::message::SeatInfo;
+    use crate::wire::name::PlayerName;
+    use sim::{AttackBehaviour, TickRate};
 
     const ME: PlayerId = PlayerId(0);
     const OTHER: PlayerId = PlayerId(1);

@@ -3,17 +3,17 @@
 use arrayvec::ArrayVec;
 use twox_hash::XxHash3_64;
 
-use crate::net::indexed::Ring;
-use crate::net::time::Time;
-use crate::net::wire::input_head::{InputHead, read_canonical};
-use crate::sim::{
+use crate::indexed::Ring;
+use crate::time::Time;
+use crate::wire::input_head::{InputHead, read_canonical};
+use sim::{
     Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
 };
 
 /// How far ahead of the next tick inputs are accepted, in ticks.
 pub const QUEUE_TICKS: u32 = 64;
 /// How many ticks of inputs are kept in all. Those that have run are kept for peers that lack them: a peer
-/// that waits for a tick has committed at most [`crate::net::LEAD_TICKS_MAX`] beyond it, so no other peer is
+/// that waits for a tick has committed at most [`crate::LEAD_TICKS_MAX`] beyond it, so no other peer is
 /// farther ahead.
 const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
 
@@ -99,7 +99,7 @@ impl Lockstep {
     ///
     /// # Errors
     /// If the last is for a tick too far ahead.
-    pub(in crate::net) fn push_all(
+    pub(crate) fn push_all(
         &mut self,
         now: Time,
         player: PlayerId,
@@ -133,7 +133,7 @@ impl Lockstep {
 
     /// The units named by this player's last command before [`Self::next_needed`].
     #[must_use]
-    pub(in crate::net) fn named(&self, player: PlayerId) -> &Selection {
+    pub(crate) fn named(&self, player: PlayerId) -> &Selection {
         self.queue(player).map_or(const { &Selection::new_const() }, |queue| &queue.named)
     }
 
@@ -191,7 +191,7 @@ impl Lockstep {
 
     /// The hash chain over all inputs that have run.
     #[must_use]
-    pub(in crate::net) const fn chain(&self) -> u64 {
+    pub(crate) const fn chain(&self) -> u64 {
         self.chain
     }
 
@@ -209,7 +209,7 @@ impl Lockstep {
     }
 
     /// The same where it is to be: it has several kilobytes.
-    pub(in crate::net) fn pop_into(&mut self, popped: &mut TickInputs) -> Option<()> {
+    pub(crate) fn pop_into(&mut self, popped: &mut TickInputs) -> Option<()> {
         if !self.is_complete() {
             return None;
         }
@@ -299,10 +299,10 @@ impl InputQueue {
 }
 
 /// The canonical bytes of a [`PlayerInput`].
-pub(in crate::net) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
+pub(crate) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
 
 /// The canonical bytes of an input; `None` if it is longer than an input may be.
-pub(in crate::net) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
+pub(crate) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
     let mut room = [0; INPUT_BYTES_MAX];
     CanonicalInput::try_from(&*postcard::to_slice(input, &mut room).ok()?).ok()
 }
@@ -322,8 +322,8 @@ fn last_named(input: &[u8]) -> Option<Selection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::Direction;
     use alloc::vec::Vec;
+    use sim::Direction;
 
     fn hero(eighth: u8) -> HeroControl {
         HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }

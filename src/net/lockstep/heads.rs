@@ -13,17 +13,17 @@ use core::time::Duration;
 
 use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead, canonical};
 use super::input_chain::{Chain, InputChain, chained};
-use crate::net::connection::keys::CipherKind;
-use crate::net::connection::signing::{Signature, SigningKey, Verifier};
-use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::indexed::BySeat;
-use crate::net::rate_limit::TokenBucket;
-use crate::net::time::Time;
-use crate::net::wire::message::{Head, ShownHead};
-use crate::sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickRate};
+use crate::connection::keys::CipherKind;
+use crate::connection::signing::{Signature, SigningKey, Verifier};
+use crate::drop_cause::{DropCause, Handled};
+use crate::indexed::BySeat;
+use crate::rate_limit::TokenBucket;
+use crate::time::Time;
+use crate::wire::message::{Head, ShownHead};
+use sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickRate};
 
 /// Fewest seats of a match whose inputs are signed.
-pub(in crate::net) const SIGNED_SEATS_MIN: usize = 3;
+pub(crate) const SIGNED_SEATS_MIN: usize = 3;
 /// Heads of one seat, a second of ticks.
 const HEADS_PER_S: u32 = 2;
 /// A seat of which this many heads in a row are lacking does not sign what it tells. Half of them being lost, that
@@ -36,7 +36,7 @@ const CHECK_ONE_IN: u32 = 4;
 const HEADS_KEPT: usize = 4;
 /// Heads that one peer may show in a search: its own, those that it has kept of three others, and those that the other
 /// two have shown to it.
-pub(in crate::net) const HEADS_SHOWN_MAX: usize = 16;
+pub(crate) const HEADS_SHOWN_MAX: usize = 16;
 const _: () = assert!(1 + 3 * HEADS_KEPT + 2 <= HEADS_SHOWN_MAX);
 /// Interval at which new inputs are signed while another peer is behind.
 const SIGN_AGAIN: Duration = Duration::from_millis(80);
@@ -95,7 +95,7 @@ fn signed_bytes(match_id: &[u8; 32], seat: PlayerId, tick: Tick, chain: &Chain) 
 
 /// What is signed and checked in one match.
 #[derive(Debug)]
-pub(in crate::net) struct Heads {
+pub(crate) struct Heads {
     match_id: [u8; 32],
     cipher: CipherKind,
     me: PlayerId,
@@ -127,7 +127,7 @@ struct SeatHeads {
 
 impl Heads {
     /// Before tick 0 of the match with this id; `keys` are those of the seats.
-    pub(in crate::net) fn new(
+    pub(crate) fn new(
         now: Time,
         (match_id, me): ([u8; 32], PlayerId),
         keys: &[SigningKey],
@@ -150,7 +150,7 @@ impl Heads {
     }
 
     /// Takes in the inputs that have arrived: at least once in [`QUEUE_TICKS`] ticks, as long as the gate keeps them.
-    pub(in crate::net) fn extend(&mut self, gate: &Lockstep) {
+    pub(crate) fn extend(&mut self, gate: &Lockstep) {
         for (seat, heads) in self.seats.iter_mut().enumerate() {
             let player = PlayerId(seat as u8);
             while heads.chain.until() < gate.next_needed(player)
@@ -168,7 +168,7 @@ impl Heads {
 
     /// Takes out the tick of the next own head, if all inputs before it were `told`. While another peer is behind
     /// (`is_urgent`) it need not be a multiple of the interval, and the last one may come again.
-    pub(in crate::net) fn take_due(&mut self, now: Time, told: Tick, is_urgent: bool) -> Option<Tick> {
+    pub(crate) fn take_due(&mut self, now: Time, told: Tick, is_urgent: bool) -> Option<Tick> {
         let in_time = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
         let is_again = is_urgent && self.due_at(told).is_some_and(|at| now >= at);
         let due = if is_again { told } else { in_time };
@@ -179,13 +179,13 @@ impl Heads {
     }
 
     /// Time at which the inputs that were `told` are signed while another peer is behind.
-    pub(in crate::net) fn due_at(&self, told: Tick) -> Option<Time> {
+    pub(crate) fn due_at(&self, told: Tick) -> Option<Time> {
         let (tick, at) = self.signed;
         (told > Tick(0)).then(|| at.plus(if told > tick { SIGN_AGAIN } else { REPEAT }))
     }
 
     /// What is signed for a peer of the own inputs before `tick`: their chain, and the bytes to sign.
-    pub(in crate::net) fn own(&self, to: PlayerId, tick: Tick) -> Option<(Chain, [u8; SIGNED_BYTES])> {
+    pub(crate) fn own(&self, to: PlayerId, tick: Tick) -> Option<(Chain, [u8; SIGNED_BYTES])> {
         let own = self.seats.get(self.me.index())?;
         let told = self.lies[to].as_ref().map_or(&own.chain, |lie| &lie.chain);
         let chain = *told.after(tick)?;
@@ -193,18 +193,12 @@ impl Heads {
     }
 
     /// The chain over the inputs before `tick` that this seat has told here.
-    pub(in crate::net) fn chain(&self, seat: PlayerId, tick: Tick) -> Option<Chain> {
+    pub(crate) fn chain(&self, seat: PlayerId, tick: Tick) -> Option<Chain> {
         self.seats.get(seat.index())?.chain.after(tick).copied()
     }
 
     /// Takes in a seat's newest head.
-    pub(in crate::net) fn receive(
-        &mut self,
-        now: Time,
-        seat: PlayerId,
-        head: Head,
-        gate: &Lockstep,
-    ) -> Handled {
+    pub(crate) fn receive(&mut self, now: Time, seat: PlayerId, head: Head, gate: &Lockstep) -> Handled {
         let (tick, next) = (Tick(head.tick), gate.next());
         if tick.since(next) > QUEUE_TICKS {
             return Err(TooFarAhead { tick, next }.into());
@@ -221,7 +215,7 @@ impl Heads {
     }
 
     /// Checks a seat's newest head, once all inputs that it covers have arrived.
-    pub(in crate::net) fn check_waiting(&mut self, seat: PlayerId, gate: &Lockstep) {
+    pub(crate) fn check_waiting(&mut self, seat: PlayerId, gate: &Lockstep) {
         let is_here = |heads: &SeatHeads| {
             heads.waiting.is_some_and(|waiting| Tick(waiting.tick) <= gate.next_needed(seat))
         };
@@ -247,13 +241,13 @@ impl Heads {
 
     /// Whether this seat has signed other inputs than it has told here, or signs nothing; `next` is the next tick to
     /// run.
-    pub(in crate::net) fn is_false(&self, seat: PlayerId, next: Tick) -> bool {
+    pub(crate) fn is_false(&self, seat: PlayerId, next: Tick) -> bool {
         let lacked = self.every.saturating_mul(HEADS_LACKED_MAX);
         self.seats.get(seat.index()).is_some_and(|heads| heads.is_false || next.since(heads.checked) > lacked)
     }
 
     /// Checks a head that is shown `by` a peer.
-    pub(in crate::net) fn check_shown(&mut self, now: Time, by: PlayerId, shown: &ShownHead) -> Handled {
+    pub(crate) fn check_shown(&mut self, now: Time, by: PlayerId, shown: &ShownHead) -> Handled {
         let checks = &mut self.seats.get_mut(by.index()).ok_or(DropCause::OutOfPlace)?.checks;
         checks.take(now, 1).then_some(()).ok_or(DropCause::RateLimited)?;
         let author = self.seats.get(shown.seat.index()).ok_or(DropCause::OutOfPlace)?;
@@ -263,7 +257,7 @@ impl Heads {
 
     /// Checks inputs of a seat, relayed `by` another, the first of which is the next that is lacking here. Returns how many of
     /// them the head covers, if their author has signed it over them and all before them.
-    pub(in crate::net) fn check_relayed<'a>(
+    pub(crate) fn check_relayed<'a>(
         &mut self,
         now: Time,
         by: PlayerId,
@@ -285,7 +279,7 @@ impl Heads {
     }
 
     /// Whether this seat has signed its inputs before `tick`, as received here. Checks its newest signature if need be.
-    pub(in crate::net) fn has_signed(&mut self, seat: PlayerId, tick: Tick) -> bool {
+    pub(crate) fn has_signed(&mut self, seat: PlayerId, tick: Tick) -> bool {
         let Some(heads) = self.seats.get_mut(seat.index()) else { return false };
         let Some(&(newest, signature)) = heads.kept.last().filter(|_| heads.checked < tick) else {
             return heads.checked >= tick;
@@ -298,16 +292,12 @@ impl Heads {
     }
 
     /// The tick of the newest head of a seat over inputs that are here.
-    pub(in crate::net) fn newest(&self, seat: PlayerId) -> Tick {
+    pub(crate) fn newest(&self, seat: PlayerId) -> Tick {
         self.seats.get(seat.index()).map_or(Tick(0), SeatHeads::newest)
     }
 
     /// The good heads of a seat that cover the inputs before `tick`.
-    pub(in crate::net) fn kept(
-        &self,
-        seat: PlayerId,
-        tick: Tick,
-    ) -> impl DoubleEndedIterator<Item = ShownHead> {
+    pub(crate) fn kept(&self, seat: PlayerId, tick: Tick) -> impl DoubleEndedIterator<Item = ShownHead> {
         let heads = self.seats.get(seat.index()).into_iter();
         heads.flat_map(move |heads| {
             let kept = heads.kept.iter().filter(move |(of, _)| *of >= tick);
@@ -317,7 +307,7 @@ impl Heads {
 
     /// The first proof in these heads, whose signatures are good: of the lowest seat, the lowest tick and the lowest
     /// chains, so that all who have the same heads have the same proof. They are sorted.
-    pub(in crate::net) fn proof(&self, shown: &mut [ShownHead]) -> Option<Equivocation> {
+    pub(crate) fn proof(&self, shown: &mut [ShownHead]) -> Option<Equivocation> {
         shown.sort_unstable_by_key(|shown| (shown.seat, shown.tick, shown.chain, shown.signature));
         let (one, other) = shown.iter().zip(shown.get(1..)?).find(|(one, other)| {
             (one.seat, one.tick) == (other.seat, other.tick) && one.chain != other.chain
@@ -334,7 +324,7 @@ impl Heads {
     }
 
     /// For the experiments in `lab`: this peer hears another control of the hero in `tick`.
-    pub(in crate::net) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
+    pub(crate) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
         let Some(own) = self.seats.get(self.me.index()) else { return };
         if self.lies[to].is_none() && own.chain.after(tick).is_some() {
             let chain = own.chain.truncated(tick);
@@ -392,8 +382,8 @@ impl Lie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::connection::signing::Signer;
-    use crate::sim::Direction;
+    use crate::connection::signing::Signer;
+    use sim::Direction;
 
     const MATCH: [u8; 32] = [7; 32];
     const AUTHOR: PlayerId = PlayerId(1);

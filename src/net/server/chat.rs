@@ -1,10 +1,10 @@
 //! Chat between the players: the server relays each line to all others.
 
 use super::{Phase, ServerSession};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::table::chat::LINES_WAITING_MAX;
-use crate::net::wire::message::{Chat, PacketId};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::table::chat::LINES_WAITING_MAX;
+use crate::wire::message::{Chat, PacketId};
 
 impl ServerSession {
     /// A client has sent a line.

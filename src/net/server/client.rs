@@ -6,13 +6,13 @@ use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
-use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::rate_limit::TokenBucket;
-use crate::net::table::chat::ChatLimit;
-use crate::net::table::link::Link;
-use crate::net::time::Time;
-use crate::net::wire::message::{SeatInfo, Token};
-use crate::sim::{PLAYERS_MAX, Tick, TickRate};
+use crate::drop_cause::{DropCause, Handled};
+use crate::rate_limit::TokenBucket;
+use crate::table::chat::ChatLimit;
+use crate::table::link::Link;
+use crate::time::Time;
+use crate::wire::message::{SeatInfo, Token};
+use sim::{PLAYERS_MAX, Tick, TickRate};
 
 /// How many rejections a client may collect before it is expelled. Datagrams that cannot be opened, replays
 /// above all, do not count: links and strangers repeat datagrams, too.

@@ -6,24 +6,24 @@ use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::connection::handshake::Entrant;
-use crate::net::connection::path::Trust;
-use crate::net::connection::words::AuthString;
-use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::expected::Expected;
-use crate::net::outbox::Source;
-use crate::net::table::admission::{Grant, Occupancy, READY_WITHIN};
-use crate::net::table::link::Link;
-use crate::net::table::lobby::LobbyNews;
-use crate::net::table::words::table_words;
-use crate::net::time::Time;
-use crate::net::wire::message::{
+use crate::connection::handshake::Entrant;
+use crate::connection::path::Trust;
+use crate::connection::words::AuthString;
+use crate::connection::{Connection, PING_RUNNING, PING_SETUP};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::expected::Expected;
+use crate::outbox::Source;
+use crate::table::admission::{Grant, Occupancy, READY_WITHIN};
+use crate::table::link::Link;
+use crate::table::lobby::LobbyNews;
+use crate::table::words::table_words;
+use crate::time::Time;
+use crate::wire::message::{
     Bye, Choice, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, Roster,
     SeatInfo, Seating, Seats, Start, Token,
 };
-use crate::sim::{GameState, PlayerId, StateHash};
+use sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
     /// Which datagrams this session can use now.
@@ -329,7 +329,7 @@ impl ServerSession {
 
     fn begin_running(&mut self) {
         let begin = self.now.plus(self.settings.countdown);
-        self.ticks.clock = crate::net::table::clock::TickClock::new(self.ticks.clock.rate(), self.now, begin);
+        self.ticks.clock = crate::table::clock::TickClock::new(self.ticks.clock.rate(), self.now, begin);
         self.ticks.begin = Some(begin);
         self.phase = Phase::Running;
         for seat in 0..self.clients.len() {

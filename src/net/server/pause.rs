@@ -7,12 +7,12 @@ use core::time::Duration;
 
 use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::table::pause::{LONG_STALL, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
-use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Resume};
-use crate::sim::{GameState, StateHash, Tick, TickInputs};
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::table::pause::{LONG_STALL, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
+use crate::time::Time;
+use crate::wire::message::{PacketId, Resume};
+use sim::{GameState, StateHash, Tick, TickInputs};
 
 /// The pauses of a match so far.
 #[derive(Debug, Default)]

@@ -2,10 +2,10 @@
 
 use alloc::collections::VecDeque;
 
-use crate::net::indexed::Ring;
-use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::wire::given::{EncodedInput, Given, decode_input};
-use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
+use crate::indexed::Ring;
+use crate::lockstep::gate::QUEUE_TICKS;
+use crate::wire::given::{EncodedInput, Given, decode_input};
+use sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
 
 /// Most commands that wait for their tick: as many as all inputs in the queue can hold. If a client has more
 /// late commands, the newest are dropped.
@@ -64,7 +64,7 @@ impl InputQueue {
         number.since(self.processed) < QUEUE_TICKS
     }
 
-    /// Adds the next missing input, encoded as by [`encode_input`](crate::net::encode_input).
+    /// Adds the next missing input, encoded as by [`encode_input`](crate::encode_input).
     pub(super) fn push(&mut self, hero: HeroControl, input: &EncodedInput) {
         let Some(number) = self.received else { return };
         self.slots[number].clone_from(input);
@@ -114,10 +114,10 @@ fn fits(input: &PlayerInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::given::encode_input;
-    use crate::sim::Direction;
-    use crate::sim::math::Angle;
+    use crate::wire::given::encode_input;
     use alloc::vec::Vec;
+    use sim::Direction;
+    use sim::math::Angle;
 
     fn input(walk: Option<u8>, commands: &[u16]) -> PlayerInput {
         PlayerInput {

@@ -8,14 +8,14 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerConfig, ServerSession};
-use crate::net::connection::keys::Entropy;
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::table::rematch::next_config;
-use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Rematch, Seats};
-use crate::sim::PlayerId;
+use crate::connection::keys::Entropy;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::table::rematch::next_config;
+use crate::time::Time;
+use crate::wire::message::{PacketId, Rematch, Seats};
 use rand_chacha::rand_core::Rng as _;
+use sim::PlayerId;
 use zeroize::Zeroizing;
 
 /// How long after the end a client may take to report that it stays.

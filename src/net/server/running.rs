@@ -5,15 +5,15 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::connection::CLOSE_WITHIN;
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::time::Time;
-use crate::net::wire::client_inputs::decode_client_inputs;
-use crate::net::wire::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
-use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::net::wire::message::{Bye, PacketId, decode};
-use crate::sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
+use crate::connection::CLOSE_WITHIN;
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::time::Time;
+use crate::wire::client_inputs::decode_client_inputs;
+use crate::wire::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
+use crate::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+use crate::wire::message::{Bye, PacketId, decode};
+use sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
 
 /// Time from the last tick until every client must have acknowledged its state; goodbyes follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
@@ -76,7 +76,7 @@ impl ServerSession {
             client.updated = client.updated.max(Some(updated));
         }
         if client.queue.received().is_none() && header.count > 0 {
-            if first > next.plus(crate::net::lockstep::gate::QUEUE_TICKS)
+            if first > next.plus(crate::lockstep::gate::QUEUE_TICKS)
                 || (client.updated == Some(Tick(0)) && first > Tick(0))
             {
                 return Err(DropCause::TooFarAhead);
@@ -96,8 +96,7 @@ impl ServerSession {
         let inputs = inputs.skip(lacked.since(first) as usize);
         let fresh = read_fresh(inputs, client.queue.newest(), here).ok_or(DropCause::Malformed)?;
         for (number, (hero, bytes)) in (lacked.0..).map(Tick).zip(&fresh) {
-            if !client.queue.has_room(number) || number.since(next) >= crate::net::lockstep::gate::QUEUE_TICKS
-            {
+            if !client.queue.has_room(number) || number.since(next) >= crate::lockstep::gate::QUEUE_TICKS {
                 return Err(DropCause::TooFarAhead);
             }
             client.queue.push(*hero, bytes);

@@ -3,11 +3,11 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use crate::net::connection::keys::RoomCode;
-use crate::net::discovery::Beacon;
-use crate::net::table::admission::AdmissionRules;
-use crate::net::wire::message::{MatchConfig, Token};
-use crate::sim::PLAYERS_MAX;
+use crate::connection::keys::RoomCode;
+use crate::discovery::Beacon;
+use crate::table::admission::AdmissionRules;
+use crate::wire::message::{MatchConfig, Token};
+use sim::PLAYERS_MAX;
 
 /// The default bandwidth limit to one client, in bits per second: six times what a standard match needs.
 /// Single datagrams exceed it, but the rate stays within 250 kbit/s in 95 of 100 seconds.

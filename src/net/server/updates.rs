@@ -9,14 +9,14 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::connection::LOSSY_PER_MILLE;
-use crate::net::connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
-use crate::net::wire::message::{Body, PacketId, Seats};
-use crate::net::wire::update::{
+use crate::connection::LOSSY_PER_MILLE;
+use crate::connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
+use crate::wire::message::{Body, PacketId, Seats};
+use crate::wire::update::{
     HeldControls, PART_HEADER_BYTES, PIECE_BYTES_MAX, StateForm, TimedInputs, UPDATE_BYTES_MAX,
     UPDATE_TICKS_MAX, UpdateHead, UpdatePart, encode_update,
 };
-use crate::sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickRate};
+use sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickRate};
 
 /// States kept as delta bases: a client acknowledges each within a round trip.
 const BASES: usize = 32;
@@ -333,7 +333,7 @@ mod tests {
     fn inputs_continue_only_from_a_tick_that_is_kept() {
         let mut updates = Updates::new(TickRate::HZ_60, 20, false);
         for tick in 0..300 {
-            updates.keep(&crate::sim::TickInputs::idle(Tick(tick), 2).into(), 0);
+            updates.keep(&sim::TickInputs::idle(Tick(tick), 2).into(), 0);
         }
         let known = |behind: u32| Tick(300 - behind);
         let is_remembered = |from: Tick| updates.past(Tick(from.0 - 1)).is_some();

@@ -8,15 +8,15 @@ use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use crate::net::connection::limits::network;
-use crate::net::mutation::Mutation;
-use crate::net::time::Time;
-use crate::net::wire::message::{Refusal, Seats};
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use crate::connection::limits::network;
+use crate::mutation::Mutation;
+use crate::time::Time;
+use crate::wire::message::{Refusal, Seats};
+use sim::{PLAYERS_MAX, PlayerId};
 
 /// Time from the first Seating until every guest must have acknowledged it; a guest that has not loses its
 /// seat.
-pub(in crate::net) const READY_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const READY_WITHIN: Duration = Duration::from_secs(5);
 
 /// Time for which a guest may keep a full room waiting before it loses its seat to one who asks, unless the host
 /// sets another. Somebody who waits asks once a second, so nobody keeps him waiting for longer than 30 s.
@@ -28,7 +28,7 @@ const PENALTY_LONGEST: Duration = Duration::from_secs(3600);
 /// Most penalties that are remembered; the first to end gives way.
 const PENALTIES_MAX: usize = 64;
 /// Interval at which a guest in the line asks.
-pub(in crate::net) const ASK_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Time after its last question for which a guest keeps its place in the line.
 const IN_LINE_FOR: Duration = Duration::from_secs(3);
 /// Time after which somebody who was refused no longer counts as asking, for those with a penalty: people ask again by
@@ -41,25 +41,20 @@ const WATCH_MAX: Duration = Duration::from_secs(1);
 
 /// Whether `ip` belongs to this computer: loopback, unspecified, or one of its `own` addresses as far as the
 /// caller knows them.
-pub(in crate::net) fn is_local(ip: IpAddr, own: &[IpAddr]) -> bool {
+pub(crate) fn is_local(ip: IpAddr, own: &[IpAddr]) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || own.iter().any(|own| own.to_canonical() == ip)
 }
 
 /// How many of the `open` seats, those that any guest may take, a single remote address may have: all but
 /// one, and at least one.
-pub(in crate::net) const fn seats_per_address(open: u8) -> u8 {
+pub(crate) const fn seats_per_address(open: u8) -> u8 {
     if open > 1 { open - 1 } else { 1 }
 }
 
 /// Whether a guest at `ip` may take one more of `open` seats, given the addresses of the guests already
 /// `seated`.
-pub(in crate::net) fn may_sit(
-    ip: IpAddr,
-    own: &[IpAddr],
-    seated: impl Iterator<Item = IpAddr>,
-    open: u8,
-) -> bool {
+pub(crate) fn may_sit(ip: IpAddr, own: &[IpAddr], seated: impl Iterator<Item = IpAddr>, open: u8) -> bool {
     let has = seated.filter(|other| other.to_canonical() == ip.to_canonical()).count();
     is_local(ip, own) || has < usize::from(seats_per_address(open))
 }
@@ -78,27 +73,27 @@ pub struct AdmissionRules {
 /// A guest as far as the host can tell it from others: its network, and its port where guests of one address are
 /// taken for different people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::net) struct Party {
+pub(crate) struct Party {
     network: u64,
     port: Option<u16>,
 }
 
 /// The seats of a lobby.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::net) struct Occupancy {
-    pub(in crate::net) seats: u8,
+pub(crate) struct Occupancy {
+    pub(crate) seats: u8,
     /// Seats that nobody can take.
-    pub(in crate::net) taken: Seats,
+    pub(crate) taken: Seats,
     /// Those of guests who are not ready.
-    pub(in crate::net) unready: Seats,
+    pub(crate) unready: Seats,
 }
 
 /// A seat for a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::net) struct Grant {
-    pub(in crate::net) player: PlayerId,
+pub(crate) struct Grant {
+    pub(crate) player: PlayerId,
     /// Whether somebody who has kept the room waiting for too long must leave it first.
-    pub(in crate::net) evicts: bool,
+    pub(crate) evicts: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +113,7 @@ struct Asking {
 
 /// The line of those who wait for a seat, and the book of those who must.
 #[derive(Debug)]
-pub(in crate::net) struct Admission {
+pub(crate) struct Admission {
     /// Time for which a guest may keep a full room waiting; `None` leaves it to the host's player.
     ready_within: Option<Duration>,
     penalties: ArrayVec<Penalty, PENALTIES_MAX>,
@@ -130,7 +125,7 @@ pub(in crate::net) struct Admission {
 
 impl Party {
     /// The guest at `from`.
-    pub(in crate::net) fn new(from: SocketAddr, tells_apart: bool) -> Self {
+    pub(crate) fn new(from: SocketAddr, tells_apart: bool) -> Self {
         Self { network: network(from.ip()), port: tells_apart.then_some(from.port()) }
     }
 }
@@ -142,13 +137,13 @@ impl Occupancy {
 }
 
 impl Admission {
-    pub(in crate::net) fn new(now: Time, ready_within: Option<Duration>) -> Self {
+    pub(crate) fn new(now: Time, ready_within: Option<Duration>) -> Self {
         let (penalties, line) = (ArrayVec::new(), ArrayVec::new());
         Self { ready_within, penalties, line, unready: [Duration::ZERO; PLAYERS_MAX], watched_at: now }
     }
 
     /// Notes that this guest has lost its seat through its own fault: it was unready, silent, removed, or flooded.
-    pub(in crate::net) fn penalise(&mut self, now: Time, party: Party) {
+    pub(crate) fn penalise(&mut self, now: Time, party: Party) {
         if Mutation::HeldRoom.is_planted() {
             return;
         }
@@ -168,7 +163,7 @@ impl Admission {
 
     /// Counts the time for which guests who are not ready have kept a full room waiting. Returns that for which
     /// somebody in the line waited.
-    pub(in crate::net) fn watch(&mut self, now: Time, occupancy: Occupancy) -> Duration {
+    pub(crate) fn watch(&mut self, now: Time, occupancy: Occupancy) -> Duration {
         let passed = now.since(self.watched_at).min(WATCH_MAX);
         self.watched_at = self.watched_at.max(now);
         if !occupancy.free().is_empty() || occupancy.unready.is_empty() {
@@ -185,7 +180,7 @@ impl Admission {
 
     /// Decides whether this guest gets a seat: the one it wants, or the lowest that is free. If it gets none it is in
     /// the line from now on.
-    pub(in crate::net) fn decide(
+    pub(crate) fn decide(
         &mut self,
         now: Time,
         party: Party,
@@ -224,13 +219,13 @@ impl Admission {
     }
 
     /// The answer to a guest that asks while all seats are taken and the match has not begun.
-    pub(in crate::net) fn ask_later(&mut self, now: Time, party: Party) -> Refusal {
+    pub(crate) fn ask_later(&mut self, now: Time, party: Party) -> Refusal {
         self.ask(now, party);
         later(READY_WITHIN)
     }
 
     /// Notes that this guest has this seat. With a penalty it has it for as long as nobody else asks.
-    pub(in crate::net) fn seated(&mut self, now: Time, party: Party, player: PlayerId) {
+    pub(crate) fn seated(&mut self, now: Time, party: Party, player: PlayerId) {
         self.line.retain(|asking| asking.party != party);
         let held = self.penalty(now, party).and(self.ready_within).unwrap_or_default();
         if let Some(unready) = self.unready.get_mut(player.index()) {

@@ -1,11 +1,11 @@
 //! Chat lines: sent over the reliable channel, and not part of any hash. Lines beyond [`LINES_PER_S`], after
 //! the first [`LINES_AT_ONCE`], are refused at the sender and not shown by receivers.
 
-use crate::net::rate_limit::TokenBucket;
-use crate::net::time::Time;
+use crate::rate_limit::TokenBucket;
+use crate::time::Time;
 
 /// Most messages queued for a peer at which a line is still added.
-pub(in crate::net) const LINES_WAITING_MAX: usize = 8;
+pub(crate) const LINES_WAITING_MAX: usize = 8;
 /// Burst limit: lines that a player may send at once.
 const LINES_AT_ONCE: u64 = 5;
 /// Rate limit: lines that a player may send per second in the long run.
@@ -20,21 +20,21 @@ pub struct TooManyLines;
 
 /// The rate limit on chat.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::net) struct ChatLimit(TokenBucket);
+pub(crate) struct ChatLimit(TokenBucket);
 
 impl ChatLimit {
     /// The limit on this player's own lines.
-    pub(in crate::net) const fn own(now: Time) -> Self {
+    pub(crate) const fn own(now: Time) -> Self {
         Self(TokenBucket::new(now, LINES_AT_ONCE, LINES_PER_S))
     }
 
     /// The limit on the lines of `speakers` others, which may arrive together after an outage.
-    pub(in crate::net) const fn of_others(now: Time, speakers: u64) -> Self {
+    pub(crate) const fn of_others(now: Time, speakers: u64) -> Self {
         let most = speakers.saturating_mul(HELD_BACK).saturating_mul(LINES_AT_ONCE);
         Self(TokenBucket::new(now, most, speakers.saturating_mul(LINES_PER_S)))
     }
 
-    pub(in crate::net) fn take(&mut self, now: Time) -> Result<(), TooManyLines> {
+    pub(crate) fn take(&mut self, now: Time) -> Result<(), TooManyLines> {
         self.0.take(now, 1).then_some(()).ok_or(TooManyLines)
     }
 }

@@ -1,10 +1,10 @@
 //! The tick clock of one peer, and how it synchronises with the others.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use crate::net::mutation::Mutation;
-use crate::net::time::Time;
-use crate::sim::{PLAYERS_MAX, Tick, TickRate};
+use crate::mutation::Mutation;
+use crate::time::Time;
 use arrayvec::ArrayVec;
+use sim::{PLAYERS_MAX, Tick, TickRate};
 
 /// Fastest slew toward the common clock, per mille of elapsed time.
 const SLEW_PER_MILLE: i64 = 20;
@@ -15,11 +15,11 @@ const FAR_TICKS: i64 = 2;
 /// A server's clock is followed by one part in this many of each sample's offset.
 const FOLLOWED_PART: i64 = 4;
 /// A stall longer than this shifts the clock instead of being caught up.
-pub(in crate::net) const STALL_MOVES_US: i64 = 250_000;
+pub(crate) const STALL_MOVES_US: i64 = 250_000;
 
 /// When ticks are due here. All peers' clocks drift toward their median.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::net) struct TickClock {
+pub(crate) struct TickClock {
     rate: TickRate,
     /// The instant of tick 0, in microseconds of session time.
     begin_us: i64,
@@ -31,33 +31,33 @@ pub(in crate::net) struct TickClock {
 impl TickClock {
     /// A clock on which tick 0 begins at `begin`.
     #[must_use]
-    pub(in crate::net) const fn new(rate: TickRate, now: Time, begin: Time) -> Self {
+    pub(crate) const fn new(rate: TickRate, now: Time, begin: Time) -> Self {
         Self { rate, begin_us: begin.0.cast_signed(), ahead_us: 0, slewed_at: now }
     }
 
     /// Ticks per second.
     #[must_use]
-    pub(in crate::net) const fn rate(&self) -> TickRate {
+    pub(crate) const fn rate(&self) -> TickRate {
         self.rate
     }
 
     /// The instant at which `tick` is due.
     #[must_use]
-    pub(in crate::net) fn at(&self, tick: Tick) -> Time {
+    pub(crate) fn at(&self, tick: Tick) -> Time {
         let us = self.begin_us.saturating_add(self.rate.micros_to(tick).cast_signed());
         Time(u64::try_from(us).unwrap_or(0))
     }
 
     /// Microseconds since tick 0, negative before it.
     #[must_use]
-    pub(in crate::net) const fn position_us(&self, now: Time) -> i64 {
+    pub(crate) const fn position_us(&self, now: Time) -> i64 {
         now.0.cast_signed().saturating_sub(self.begin_us)
     }
 
     /// The length of a tick in microseconds, rounded down.
     #[must_use]
     #[expect(clippy::arithmetic_side_effects, reason = "no rate is 0")]
-    pub(in crate::net) fn tick_us(&self) -> i64 {
+    pub(crate) fn tick_us(&self) -> i64 {
         i64::from(1_000_000 / self.rate.hz())
     }
 
@@ -70,7 +70,7 @@ impl TickClock {
     /// as long as both are true. A clock that is farther off is ignored, unless all others are: then this one is wrong. It
     /// follows the median of all that count, this one included, so that no single clock draws the others along; a lone
     /// other one it follows half the way, and never fast.
-    pub(in crate::net) fn observe_all(&mut self, others: &[(i64, i64)]) {
+    pub(crate) fn observe_all(&mut self, others: &[(i64, i64)]) {
         if Mutation::MeanClock.is_planted() {
             let sum_us = others.iter().fold(0, |sum_us: i64, (us, _)| sum_us.saturating_add(*us));
             return self.observe(sum_us.checked_div((others.len() as i64).saturating_add(1)).unwrap_or(0));
@@ -94,7 +94,7 @@ impl TickClock {
     }
 
     /// Applies the correction for the time since the last call.
-    pub(in crate::net) fn slew(&mut self, now: Time) {
+    pub(crate) fn slew(&mut self, now: Time) {
         let elapsed = now.minus(self.slewed_at).max(0);
         self.slewed_at = now;
         let far = self.ahead_us.saturating_abs() > self.far_us();
@@ -105,7 +105,7 @@ impl TickClock {
     }
 
     /// Lets `tick` be due at `at`: the clock was stopped until then.
-    pub(in crate::net) fn set(&mut self, at: Time, tick: Tick) {
+    pub(crate) fn set(&mut self, at: Time, tick: Tick) {
         self.begin_us = self.begin_us.saturating_add(at.minus(self.at(tick)));
         self.ahead_us = 0;
         self.slewed_at = at;
@@ -114,7 +114,7 @@ impl TickClock {
     /// Handles a measurement of how far this clock is ahead of a server's, in microseconds. Offsets within a
     /// tick are mostly the jitter of the sample, so only a part of them is applied; larger ones, caused by a
     /// stall or a pause, are applied at once.
-    pub(in crate::net) fn follow(&mut self, ahead_us: i64) {
+    pub(crate) fn follow(&mut self, ahead_us: i64) {
         if ahead_us.saturating_abs() > STALL_MOVES_US {
             self.begin_us = self.begin_us.saturating_add(ahead_us);
             self.ahead_us = 0;
@@ -126,7 +126,7 @@ impl TickClock {
     }
 
     /// If `tick`, which could run only now, is later than [`STALL_MOVES_US`], lets it be due now.
-    pub(in crate::net) fn forgive(&mut self, now: Time, tick: Tick) {
+    pub(crate) fn forgive(&mut self, now: Time, tick: Tick) {
         let late = now.minus(self.at(tick));
         if late > STALL_MOVES_US {
             self.begin_us = self.begin_us.saturating_add(late);

@@ -5,19 +5,19 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
 use super::delay_samples::DelaySamples;
-use crate::net::mutation::Mutation;
-use crate::net::time::Time;
-use crate::sim::PLAYERS_MAX;
+use crate::mutation::Mutation;
+use crate::time::Time;
+use sim::PLAYERS_MAX;
 
 /// The shortest delay that is chosen automatically, in microseconds.
-pub(in crate::net) const DELAY_MIN_US: i64 = 2_000;
+pub(crate) const DELAY_MIN_US: i64 = 2_000;
 /// The longest delay that is chosen automatically, in microseconds.
-pub(in crate::net) const DELAY_MAX_US: i64 = 500_000;
+pub(crate) const DELAY_MAX_US: i64 = 500_000;
 /// Most by which what one link needs may exceed the median of what the others need, in microseconds. A peer that is farther
 /// away than that runs its ticks later than the others, and nothing else tells it from a peer that answers late on purpose.
-pub(in crate::net) const BEYOND_OTHERS_MAX_US: i64 = 100_000;
+pub(crate) const BEYOND_OTHERS_MAX_US: i64 = 100_000;
 /// Reserve added to the measured required delay, in microseconds.
-pub(in crate::net) const RESERVE_US: i64 = 2_000;
+pub(crate) const RESERVE_US: i64 = 2_000;
 /// How many of a thousand inputs should reach a server in time. A server runs a late input in its next tick,
 /// and covering every single loss would delay all other inputs.
 const IN_TIME_PER_MILLE: u32 = 930;
@@ -59,7 +59,7 @@ pub const DELAY_TICKS_MAX: u32 = 32;
 
 /// Controls the delay according to what the links require.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct DelayControl {
+pub(crate) struct DelayControl {
     fixed: bool,
     delay_us: i64,
     target_us: i64,
@@ -78,7 +78,7 @@ pub(in crate::net) struct DelayControl {
 impl DelayControl {
     /// Starts at `start_us`, and stays there if `fixed`.
     #[must_use]
-    pub(in crate::net) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
+    pub(crate) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(|| DelaySamples::new(WINDOW, FAR_QUARTERS)).take(links).collect();
         Self {
@@ -95,14 +95,14 @@ impl DelayControl {
 
     /// The same for inputs to a server, which does not wait for late ones.
     #[must_use]
-    pub(in crate::net) fn for_server(self) -> Self {
+    pub(crate) fn for_server(self) -> Self {
         let needs = self.needs.iter().map(|_| DelaySamples::new(WINDOW_SERVER, FAR_QUARTERS)).collect();
         Self { inputs256: Some(0), needs, ..self }
     }
 
     /// The same for ticks received from a relay.
     #[must_use]
-    pub(in crate::net) fn for_playout(self) -> Self {
+    pub(crate) fn for_playout(self) -> Self {
         let needs =
             self.needs.iter().map(|_| DelaySamples::new(WINDOW_PLAYOUT, FAR_QUARTERS_PLAYOUT)).collect();
         Self { needs, ..self }
@@ -110,23 +110,23 @@ impl DelayControl {
 
     /// The same where the farthest peer counts, whatever the others need: in a fair match nobody reveals an input before the
     /// last commitment is there, so a late one stalls all.
-    pub(in crate::net) const fn count_farthest(&mut self) {
+    pub(crate) const fn count_farthest(&mut self) {
         self.beyond_others_us = i64::MAX;
     }
 
     /// The delay now, in microseconds.
     #[must_use]
-    pub(in crate::net) const fn delay_us(&self) -> i64 {
+    pub(crate) const fn delay_us(&self) -> i64 {
         self.delay_us
     }
 
     /// The first guess over links whose ways take so long.
-    pub(in crate::net) fn first_guess_us(&self, ways_us: &mut [i64]) -> i64 {
+    pub(crate) fn first_guess_us(&self, ways_us: &mut [i64]) -> i64 {
         longest_of(ways_us, self.beyond_others_us).unwrap_or(0).saturating_add(RESERVE_US)
     }
 
     /// Restarts at `start_us`, a better estimate.
-    pub(in crate::net) fn restart(&mut self, start_us: i64) {
+    pub(crate) fn restart(&mut self, start_us: i64) {
         if !self.fixed {
             self.delay_us = start_us.clamp(DELAY_MIN_US, DELAY_MAX_US);
             self.target_us = self.delay_us;
@@ -138,7 +138,7 @@ impl DelayControl {
     ///
     /// While the two clocks are `apart`, as after a stall for which only one of them has moved, it also
     /// includes their offset, which is no property of the path.
-    pub(in crate::net) fn observe(&mut self, link: usize, required_us: i64, apart: bool) {
+    pub(crate) fn observe(&mut self, link: usize, required_us: i64, apart: bool) {
         let Some(needs) = self.needs.get_mut(link) else { return };
         needs.observe(required_us.clamp(-NEED_US_MAX, NEED_US_MAX), apart, self.tick_us);
         self.aim();
@@ -146,14 +146,14 @@ impl DelayControl {
 
     /// Limits what `link` may require to `most_us`, the longest delay that its path explains now. A path that has
     /// become shorter lowers the limit as the samples of the longer one are replaced.
-    pub(in crate::net) fn limit(&mut self, link: usize, most_us: i64) {
+    pub(crate) fn limit(&mut self, link: usize, most_us: i64) {
         if let Some(needs) = self.needs.get_mut(link) {
             needs.limit(most_us);
         }
     }
 
     /// The same for a server's report on the worst of `inputs` inputs.
-    pub(in crate::net) fn observe_worst(&mut self, required_us: i64, inputs: u32) {
+    pub(crate) fn observe_worst(&mut self, required_us: i64, inputs: u32) {
         if let Some(mean256) = &mut self.inputs256 {
             let now256 = inputs.clamp(1, INPUTS_MAX).saturating_mul(256);
             let missed = now256.cast_signed().saturating_sub(mean256.cast_signed());
@@ -164,7 +164,7 @@ impl DelayControl {
     }
 
     /// A peer has left, so its link requires nothing.
-    pub(in crate::net) fn forget(&mut self, link: usize) {
+    pub(crate) fn forget(&mut self, link: usize) {
         if let Some(needs) = self.needs.get_mut(link) {
             needs.clear();
         }
@@ -188,7 +188,7 @@ impl DelayControl {
 
     /// Adjusts the delay for the time since the last call. An increase of more than a tick is applied at
     /// once. Returns whether the delay changed.
-    pub(in crate::net) fn advance(&mut self, now: Time) -> bool {
+    pub(crate) fn advance(&mut self, now: Time) -> bool {
         let elapsed = now.minus(self.moved_at).max(0);
         self.moved_at = now;
         if self.fixed {

@@ -7,16 +7,16 @@ use rand_chacha::ChaCha12Rng;
 
 use super::admission::{Admission, Grant, Occupancy, Party, is_local, may_sit, seats_per_address};
 use super::lobby::LobbyNews;
-use crate::net::connection::Closing;
-use crate::net::connection::handshake::{Entrant, Listener};
-use crate::net::connection::limits::AddressBuckets;
-use crate::net::connection::protection::SealedPacket;
-use crate::net::discovery::{self, Beacon};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::outbox::{Outbox, Source};
-use crate::net::time::Time;
-use crate::net::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
-use crate::sim::PlayerId;
+use crate::connection::Closing;
+use crate::connection::handshake::{Entrant, Listener};
+use crate::connection::limits::AddressBuckets;
+use crate::connection::protection::SealedPacket;
+use crate::discovery::{self, Beacon};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::outbox::{Outbox, Source};
+use crate::time::Time;
+use crate::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
+use sim::PlayerId;
 
 /// Seats that guests of one address may take at once, and per second: who takes a seat and leaves it again makes all
 /// others be told, and the world before tick 0 be built.
@@ -25,17 +25,17 @@ const SEATS_PER_S: u64 = 1;
 
 /// A room that is open, or may open again.
 #[derive(Debug)]
-pub(in crate::net) struct HostedRoom {
-    pub(in crate::net) listener: Listener,
+pub(crate) struct HostedRoom {
+    pub(crate) listener: Listener,
     /// Connections of guests that lost their seat before tick 0.
-    pub(in crate::net) closing: Closing,
+    pub(crate) closing: Closing,
     /// What the guests have been told of the lobby.
-    pub(in crate::net) news: LobbyNews,
-    pub(in crate::net) beacon: Option<Beacon>,
+    pub(crate) news: LobbyNews,
+    pub(crate) beacon: Option<Beacon>,
     /// How often all seats have been taken; wraps.
-    pub(in crate::net) round: u32,
+    pub(crate) round: u32,
     /// When to stop waiting for guests.
-    pub(in crate::net) give_up_at: Option<Time>,
+    pub(crate) give_up_at: Option<Time>,
     /// This computer's own addresses other than loopback.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     /// Whether guests at one address are taken for different people.
@@ -46,7 +46,7 @@ pub(in crate::net) struct HostedRoom {
 }
 
 impl HostedRoom {
-    pub(in crate::net) fn new(
+    pub(crate) fn new(
         now: Time,
         listener: Listener,
         beacon: Option<Beacon>,
@@ -73,17 +73,17 @@ impl HostedRoom {
 
     /// Sets this computer's own addresses other than loopback, of which the first few are used: players at these may
     /// take all seats.
-    pub(in crate::net) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+    pub(crate) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
     }
 
     /// Connection ids that datagrams of guests without a seat are sent to.
-    pub(in crate::net) fn connection_ids(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn connection_ids(&self) -> impl Iterator<Item = u32> {
         self.listener.connection_ids().chain(self.closing.connection_ids())
     }
 
     /// Answers a query for the room, given with its packet id.
-    pub(in crate::net) fn on_query(&self, from: Source, bytes: &[u8], out: &mut Outbox) -> Handled {
+    pub(crate) fn on_query(&self, from: Source, bytes: &[u8], out: &mut Outbox) -> Handled {
         let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
         let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
         out.transmit(from, SealedPacket::unconnected(&reply));
@@ -91,7 +91,7 @@ impl HostedRoom {
     }
 
     /// Answers a join request, given without its packet id.
-    pub(in crate::net) fn on_join_request(
+    pub(crate) fn on_join_request(
         &mut self,
         now: Time,
         (from, body): (Source, &[u8]),
@@ -105,7 +105,7 @@ impl HostedRoom {
 
     /// A datagram of no seat. Its sender is a guest that asks for one, or has lost one: then only its
     /// acknowledgements count.
-    pub(in crate::net) fn on_unseated(
+    pub(crate) fn on_unseated(
         &mut self,
         now: Time,
         (from, bytes): (Source, &[u8]),
@@ -118,7 +118,7 @@ impl HostedRoom {
     }
 
     /// The guest gets no seat, and learns why; it may ask again.
-    pub(in crate::net) fn refuse(
+    pub(crate) fn refuse(
         &mut self,
         now: Time,
         from: Source,
@@ -133,7 +133,7 @@ impl HostedRoom {
 
     /// Decides about a guest that asks for a seat in the lobby. Of all seats, `open` may be taken by guests, who sit at
     /// the addresses `seated` so far.
-    pub(in crate::net) fn seat_for(
+    pub(crate) fn seat_for(
         &mut self,
         now: Time,
         (from, entry): (SocketAddr, &JoinEntry),
@@ -148,33 +148,33 @@ impl HostedRoom {
     }
 
     /// The answer to a guest that asks while all seats are taken and the match has not begun.
-    pub(in crate::net) fn ask_later(&mut self, now: Time, from: SocketAddr) -> Refusal {
+    pub(crate) fn ask_later(&mut self, now: Time, from: SocketAddr) -> Refusal {
         let party = self.party(from);
         self.admission.ask_later(now, party)
     }
 
     /// Notes that the guest at this address has this seat.
-    pub(in crate::net) fn seated(&mut self, now: Time, from: SocketAddr, player: PlayerId) {
+    pub(crate) fn seated(&mut self, now: Time, from: SocketAddr, player: PlayerId) {
         let party = self.party(from);
         self.admission.seated(now, party, player);
     }
 
     /// Notes that the guest that joined from this address has lost its seat through its own fault: it waits while
     /// others ask.
-    pub(in crate::net) fn penalise(&mut self, now: Time, from: SocketAddr) {
+    pub(crate) fn penalise(&mut self, now: Time, from: SocketAddr) {
         let party = self.party(from);
         self.admission.penalise(now, party);
     }
 
     /// Counts the time for which guests who are not ready keep the room waiting. While somebody else asks for a seat,
     /// it does not count against the wait for guests.
-    pub(in crate::net) fn watch(&mut self, now: Time, occupancy: Occupancy) {
+    pub(crate) fn watch(&mut self, now: Time, occupancy: Occupancy) {
         let wasted = self.admission.watch(now, occupancy);
         self.extend(wasted);
     }
 
     /// Waits for guests for this much longer.
-    pub(in crate::net) fn extend(&mut self, wasted: Duration) {
+    pub(crate) fn extend(&mut self, wasted: Duration) {
         self.give_up_at = self.give_up_at.map(|at| at.plus(wasted));
     }
 
@@ -185,13 +185,13 @@ impl HostedRoom {
 
     /// Counts a seat that a guest at this address is about to take; an error if its address has taken too many lately.
     /// Then it gets no answer, and asks again.
-    pub(in crate::net) fn take_seat_token(&mut self, now: Time, from: IpAddr) -> Handled {
+    pub(crate) fn take_seat_token(&mut self, now: Time, from: IpAddr) -> Handled {
         let is_free = self.seats_taken.of(from).is_some_and(|bucket| bucket.take(now, 1));
         is_free.then_some(()).ok_or(DropCause::RateLimited)
     }
 
     /// Announces how many seats are taken.
-    pub(in crate::net) fn announce(&mut self, players: u8) {
+    pub(crate) fn announce(&mut self, players: u8) {
         if let Some(beacon) = &mut self.beacon {
             beacon.players = players;
         }

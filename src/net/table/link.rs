@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::clock::STALL_MOVES_US;
-use crate::net::connection::{Connection, LOSSY_PER_MILLE};
-use crate::net::drop_cause::DropCause;
-use crate::net::event::LinkStatus;
-use crate::net::indexed::Ring;
-use crate::net::mutation::Mutation;
-use crate::net::time::Time;
-use crate::net::wire::given::GivenQueue;
-use crate::net::wire::message::{DesyncHashes, DesyncState, Pong, Seats, ShownHead};
-use crate::sim::{PlayerId, Tick};
+use crate::connection::{Connection, LOSSY_PER_MILLE};
+use crate::drop_cause::DropCause;
+use crate::event::LinkStatus;
+use crate::indexed::Ring;
+use crate::mutation::Mutation;
+use crate::time::Time;
+use crate::wire::given::GivenQueue;
+use crate::wire::message::{DesyncHashes, DesyncState, Pong, Seats, ShownHead};
+use sim::{PlayerId, Tick};
 
 /// The most input delay beyond the longest one-way delay that a peer can demand by its own report alone, in
 /// microseconds.
@@ -31,36 +31,36 @@ const CHAINS: usize = 128;
 
 /// A link to a peer, known by its connection id.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct Link {
+pub(crate) struct Link {
     /// The player at the other end.
-    pub(in crate::net) player: PlayerId,
-    pub(in crate::net) connection: Connection,
+    pub(crate) player: PlayerId,
+    pub(crate) connection: Connection,
     /// What it claims about its states.
-    pub(in crate::net) claims: Claims,
+    pub(crate) claims: Claims,
     /// What it has of ours.
-    pub(in crate::net) acked: Front,
+    pub(crate) acked: Front,
     /// Times that our inputs have recently taken to be acknowledged.
     acked_after: LongestRecent,
     /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
-    pub(in crate::net) unheard: Option<Seats>,
+    pub(crate) unheard: Option<Seats>,
     /// Whether it has reported that it has everything it needs.
-    pub(in crate::net) said_bye: bool,
+    pub(crate) said_bye: bool,
     /// The first tick for which it has no input, once it leaves.
-    pub(in crate::net) left_at: Option<Tick>,
+    pub(crate) left_at: Option<Tick>,
     /// Whether it has been disconnected: nothing is sent to it, and its silence is ignored.
-    pub(in crate::net) is_gone: bool,
+    pub(crate) is_gone: bool,
     /// Lead of the local tick clock over this peer's.
-    pub(in crate::net) ahead: Option<Ahead>,
-    pub(in crate::net) margin: Margin,
+    pub(crate) ahead: Option<Ahead>,
+    pub(crate) margin: Margin,
     /// The same of commitments.
-    pub(in crate::net) commitment_margin: Margin,
+    pub(crate) commitment_margin: Margin,
     /// Lockstep: for its inputs that wait for their tick, when their commands were given.
-    pub(in crate::net) given: GivenQueue,
+    pub(crate) given: GivenQueue,
     /// Deadline of a datagram without a new input: the repeated one, half a tick after the first, while the link loses
     /// datagrams; or of the datagram that its pace holds back.
-    pub(in crate::net) second_at: Option<Time>,
+    pub(crate) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
-    pub(in crate::net) resend_at: Time,
+    pub(crate) resend_at: Time,
 }
 
 /// The longest of recent durations: of the last [`RECENT`] to twice that.
@@ -87,48 +87,48 @@ impl LongestRecent {
 /// The first tick of the inputs, and that of the commitments, that somebody does not have. Without commitments both
 /// are the same.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::net) struct Front {
-    pub(in crate::net) inputs: Tick,
-    pub(in crate::net) commitments: Tick,
+pub(crate) struct Front {
+    pub(crate) inputs: Tick,
+    pub(crate) commitments: Tick,
 }
 
 /// How long before they are due inputs arrive, at both ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::net) struct Margin {
+pub(crate) struct Margin {
     /// Of its inputs that arrived since our last datagram, the one with the smallest arrival margin: its tick, and the
     /// margin in microseconds.
-    pub(in crate::net) least: Option<(Tick, i64)>,
+    pub(crate) least: Option<(Tick, i64)>,
     /// The last tick of ours whose margin it reported.
-    pub(in crate::net) heard: Option<Tick>,
+    pub(crate) heard: Option<Tick>,
 }
 
 /// What a peer says of its states.
 #[derive(Clone, Debug, Default)]
-pub(in crate::net) struct Claims {
+pub(crate) struct Claims {
     /// The number of ticks it has run.
-    pub(in crate::net) ran: Tick,
+    pub(crate) ran: Tick,
     /// Its hash chain after each of the last ticks.
     chains: Ring<Option<(Tick, [u8; 2])>, CHAINS>,
     /// The last hashes that it sent.
-    pub(in crate::net) hashes: Option<Box<DesyncHashes>>,
+    pub(crate) hashes: Option<Box<DesyncHashes>>,
     /// Its state after the tick that differs.
-    pub(in crate::net) state: Option<DesyncState>,
+    pub(crate) state: Option<DesyncState>,
     /// The signed heads that it has shown, whose signatures are good.
-    pub(in crate::net) shown: Vec<ShownHead>,
+    pub(crate) shown: Vec<ShownHead>,
     /// How many times it claimed a difference of hash chains and then took it back.
-    pub(in crate::net) taken_back: u8,
+    pub(crate) taken_back: u8,
 }
 
 impl Front {
     /// The later tick of each.
-    pub(in crate::net) fn max(self, other: Self) -> Self {
+    pub(crate) fn max(self, other: Self) -> Self {
         Self { inputs: self.inputs.max(other.inputs), commitments: self.commitments.max(other.commitments) }
     }
 }
 
 impl Margin {
     /// Notes what arrived `margin_us` before it was due.
-    pub(in crate::net) fn note(&mut self, tick: Tick, margin_us: i64) {
+    pub(crate) fn note(&mut self, tick: Tick, margin_us: i64) {
         if self.least.is_none_or(|(_, least)| margin_us < least) {
             self.least = Some((tick, margin_us));
         }
@@ -136,7 +136,7 @@ impl Margin {
 
     /// The worst margin as a datagram reports it: how many ticks before `wanted` it was, 0 for none, and the margin in
     /// 0.1 ms.
-    pub(in crate::net) fn report(&self, wanted: Tick) -> (u8, i16) {
+    pub(crate) fn report(&self, wanted: Tick) -> (u8, i16) {
         let least = self.least.and_then(|(tick, margin_us)| {
             let ticks = u8::try_from(wanted.since(tick)).ok().filter(|&ticks| ticks > 0)?;
             let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
@@ -147,7 +147,7 @@ impl Margin {
 
     /// Reads such a report: the tick and the margin in microseconds, if there is one and it is news. An error if it
     /// names a tick before tick 0.
-    pub(in crate::net) fn hear(
+    pub(crate) fn hear(
         &mut self,
         wanted: Tick,
         (margin_tick, margin): (u8, i16),
@@ -166,28 +166,28 @@ impl Margin {
 
 impl Claims {
     /// Keeps the hash chain after `ran` ticks until this peer has run as many.
-    pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 2]) {
+    pub(crate) fn keep_chain(&mut self, ran: Tick, chain: [u8; 2]) {
         self.chains[ran] = Some((ran, chain));
     }
 
     /// The hash chain after `ran` ticks, if it is known.
-    pub(in crate::net) fn chain(&self, ran: Tick) -> Option<[u8; 2]> {
+    pub(crate) fn chain(&self, ran: Tick) -> Option<[u8; 2]> {
         self.chains[ran].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
     }
 }
 
 /// Lead of the local tick clock over a peer's.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::net) struct Ahead {
+pub(crate) struct Ahead {
     /// The lead as measured, in microseconds; negative if the local clock lags.
-    pub(in crate::net) us: i64,
+    pub(crate) us: i64,
     /// Longest lead or lag that counts, in microseconds: what the path explains, or the present one if a longer path explained
     /// it. So two clocks that are apart when their path becomes shorter still converge.
-    pub(in crate::net) most_us: i64,
+    pub(crate) most_us: i64,
 }
 
 impl Link {
-    pub(in crate::net) fn new(now: Time, player: PlayerId, connection: Connection) -> Self {
+    pub(crate) fn new(now: Time, player: PlayerId, connection: Connection) -> Self {
         Self {
             player,
             connection,
@@ -209,12 +209,12 @@ impl Link {
 
     /// Whether the peer has acknowledged the own input for the tick that it runs next: if it stalls, it lacks another
     /// peer's.
-    pub(in crate::net) fn lacks_anothers(&self) -> bool {
+    pub(crate) fn lacks_anothers(&self) -> bool {
         self.acked.inputs > self.claims.ran
     }
 
     /// Notes that the peer has ours up to `acked`; the last of it left here at `sent`, if it is new to the peer.
-    pub(in crate::net) fn acknowledge(&mut self, now: Time, acked: Front, sent: Option<Time>) {
+    pub(crate) fn acknowledge(&mut self, now: Time, acked: Front, sent: Option<Time>) {
         let sent = sent.filter(|_| !Mutation::PongsAlone.is_planted());
         if let Some(sent) = sent.filter(|_| acked.commitments > self.acked.commitments) {
             self.acked_after.note(now, now.since(sent));
@@ -230,7 +230,7 @@ impl Link {
     }
 
     /// Handles a measurement of the local tick clock's lead over the peer's, in microseconds.
-    pub(in crate::net) fn clock_is_ahead(&mut self, us: i64) {
+    pub(crate) fn clock_is_ahead(&mut self, us: i64) {
         let explained_us = self.longest_way_us().saturating_mul(2).saturating_add(STALL_MOVES_US);
         let before_us = self.ahead.map_or(0, |before| before.most_us);
         self.ahead = Some(Ahead { us, most_us: explained_us.max(before_us.min(us.saturating_abs())) });
@@ -238,7 +238,7 @@ impl Link {
 
     /// The longest input delay that the peer may demand, in microseconds: what the delay, jitter and losses
     /// of the path explain. These are our own measurements; what the peer says it requires is only its claim.
-    pub(in crate::net) fn required_max_us(&self, tick_us: i64) -> i64 {
+    pub(crate) fn required_max_us(&self, tick_us: i64) -> i64 {
         let least = Duration::from_micros(tick_us.unsigned_abs().saturating_mul(3) / 2);
         let acked_after = self.acked_after.longest().unwrap_or(Duration::MAX).max(least);
         let again_us = self.connection.rtt.timeout(least).min(acked_after).as_micros() as i64;
@@ -253,7 +253,7 @@ impl Link {
     }
 
     /// The state of the link now.
-    pub(in crate::net) fn status(&self, now: Time) -> LinkStatus {
+    pub(crate) fn status(&self, now: Time) -> LinkStatus {
         let Connection { rtt, heard_at, protection, .. } = &self.connection;
         LinkStatus {
             player: self.player,
@@ -268,7 +268,7 @@ impl Link {
 
     /// Handles the answer to a ping. Returns where the peer's tick clock stands now, in microseconds, if the answer
     /// says so and took no longer than usual: after a long round trip it says little.
-    pub(in crate::net) fn on_pong(&mut self, now: Time, pong: &Pong) -> Result<Option<i64>, DropCause> {
+    pub(crate) fn on_pong(&mut self, now: Time, pong: &Pong) -> Result<Option<i64>, DropCause> {
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return Err(DropCause::OutOfPlace);
         }
@@ -280,12 +280,12 @@ impl Link {
     }
 
     /// Resets the link to its state before a first match, over the same connection.
-    pub(in crate::net) fn begin_anew(&mut self, now: Time) {
+    pub(crate) fn begin_anew(&mut self, now: Time) {
         *self = Self::new(now, self.player, self.connection.clone());
     }
 
     /// Host: whether it has built the world and heard all others.
-    pub(in crate::net) fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.unheard.is_some_and(Seats::is_empty)
     }
 }

@@ -2,27 +2,27 @@
 
 use core::time::Duration;
 
-use crate::net::time::Time;
-use crate::net::wire::message::{Lobby, LobbySeat};
+use crate::time::Time;
+use crate::wire::message::{Lobby, LobbySeat};
 
 /// Interval at which changed round trips are told.
 const TELL_RTT_EVERY: Duration = Duration::from_secs(1);
 
 /// What was told last.
 #[derive(Debug, Default)]
-pub(in crate::net) struct LobbyNews {
+pub(crate) struct LobbyNews {
     told: Lobby,
     told_at: Time,
 }
 
 impl LobbyNews {
     /// Whether all seats are taken by players who are ready.
-    pub(in crate::net) fn is_complete(lobby: &Lobby) -> bool {
+    pub(crate) fn is_complete(lobby: &Lobby) -> bool {
         lobby.seats.iter().all(|seat| seat.is_some_and(|seat| seat.is_ready))
     }
 
     /// Whether the guests should be told now that the lobby looks like this; if so it counts as told.
-    pub(in crate::net) fn tells(&mut self, now: Time, lobby: &Lobby) -> bool {
+    pub(crate) fn tells(&mut self, now: Time, lobby: &Lobby) -> bool {
         let is_due = now.since(self.told_at) >= TELL_RTT_EVERY && *lobby != self.told;
         let tells = is_due || !is_alike(lobby, &self.told);
         if tells {
@@ -46,9 +46,9 @@ fn is_alike(a: &Lobby, b: &Lobby) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::message::SeatInfo;
-    use crate::net::wire::name::PlayerName;
-    use crate::sim::AttackBehaviour;
+    use crate::wire::message::SeatInfo;
+    use crate::wire::name::PlayerName;
+    use sim::AttackBehaviour;
 
     fn lobby(is_ready: bool, rtt_ms: Option<u16>) -> Lobby {
         let name = PlayerName::new("Ann").expect("a name");

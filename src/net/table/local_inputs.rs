@@ -3,17 +3,17 @@
 
 use alloc::collections::VecDeque;
 
-use crate::net::time::Time;
-use crate::net::wire::given::{EncodedInput, Given, GivenTimes, encode_input, stamp};
-use crate::net::wire::short::shorten;
-use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, PlayerInput, Selection, Tick};
+use crate::time::Time;
+use crate::wire::given::{EncodedInput, Given, GivenTimes, encode_input, stamp};
+use crate::wire::short::shorten;
+use sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, PlayerInput, Selection, Tick};
 
 /// Most commands that wait for their tick; beyond it the newest are refused.
-pub(in crate::net) const WAITING_MAX: usize = 256;
+pub(crate) const WAITING_MAX: usize = 256;
 /// Most hero controls that wait for their tick.
 const HEROES_MAX: usize = 64;
 /// Most ticks committed and not yet acknowledged by all.
-pub(in crate::net) const COMMITTED_MAX: usize = 128;
+pub(crate) const COMMITTED_MAX: usize = 128;
 /// Most own commands that are committed and have not run; beyond that the oldest are no longer timed.
 const UNDER_WAY_MAX: usize = COMMITTED_MAX * COMMANDS_PER_TICK_MAX;
 
@@ -24,34 +24,34 @@ pub struct TooManyCommands;
 
 /// A committed input.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct CommittedInput {
+pub(crate) struct CommittedInput {
     /// Its tick.
-    pub(in crate::net) tick: Tick,
+    pub(crate) tick: Tick,
     /// Time of the commit.
-    pub(in crate::net) at: Time,
+    pub(crate) at: Time,
     /// How long before its tick was due it was committed, in microseconds: the input delay, unless this
     /// computer or its lead limit delayed the commit.
-    pub(in crate::net) delay_us: i64,
+    pub(crate) delay_us: i64,
     /// Whether it holds the control of the tick before and has no command.
-    pub(in crate::net) is_held: bool,
+    pub(crate) is_held: bool,
     /// As it is sent: the encoded input, and when its commands were given.
-    pub(in crate::net) bytes: EncodedInput,
+    pub(crate) bytes: EncodedInput,
     /// The same in the short form, for a peer that has all inputs before it.
-    pub(in crate::net) short: EncodedInput,
+    pub(crate) short: EncodedInput,
     /// The length of the encoded input alone.
     length: usize,
 }
 
 impl CommittedInput {
     /// The encoded input alone.
-    pub(in crate::net) fn input(&self) -> &[u8] {
+    pub(crate) fn input(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
 /// This player's inputs: those not committed yet, and those committed but not yet acknowledged by all.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct LocalInputs {
+pub(crate) struct LocalInputs {
     /// The first tick of which there is an input.
     first: Tick,
     next: Tick,
@@ -79,7 +79,7 @@ struct Waiting {
 }
 
 impl LocalInputs {
-    pub(in crate::net) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             first: Tick(0),
             next: Tick(0),
@@ -96,24 +96,24 @@ impl LocalInputs {
 
     /// Sets the first tick, before anything is committed: a player who joins a running match has no inputs
     /// before it.
-    pub(in crate::net) fn begin_at(&mut self, tick: Tick) {
+    pub(crate) fn begin_at(&mut self, tick: Tick) {
         assert!(self.committed.is_empty(), "committed from {} on", self.next);
         (self.first, self.next) = (tick, tick);
     }
 
     /// The first tick of which there is an input.
-    pub(in crate::net) const fn first(&self) -> Tick {
+    pub(crate) const fn first(&self) -> Tick {
         self.first
     }
 
     /// The next tick to commit.
-    pub(in crate::net) fn next(&self) -> Tick {
+    pub(crate) fn next(&self) -> Tick {
         self.next
     }
 
     /// Queues a command, given at `given`, for tick `not_before` or the first open tick after it. A command
     /// to no units is ignored.
-    pub(in crate::net) fn command(
+    pub(crate) fn command(
         &mut self,
         not_before: Tick,
         given: Time,
@@ -130,7 +130,7 @@ impl LocalInputs {
 
     /// Sets the hero's control from tick `not_before` on. If too many are queued, the newest replaces the one
     /// before it.
-    pub(in crate::net) fn hero(&mut self, not_before: Tick, hero: HeroControl) {
+    pub(crate) fn hero(&mut self, not_before: Tick, hero: HeroControl) {
         if self.heroes.len() == HEROES_MAX {
             self.heroes.pop_back();
         }
@@ -139,12 +139,7 @@ impl LocalInputs {
 
     /// Commits the next tick at `now` with everything that is queued for it; with `held_only`, only with the
     /// held control, and its commands stay queued.
-    pub(in crate::net) fn commit(
-        &mut self,
-        now: Time,
-        delay_us: i64,
-        held_only: bool,
-    ) -> (Tick, PlayerInput) {
+    pub(crate) fn commit(&mut self, now: Time, delay_us: i64, held_only: bool) -> (Tick, PlayerInput) {
         assert!(self.committed.len() < COMMITTED_MAX, "committing runs ahead of every acknowledgement");
         let tick = self.next;
         let mut input = PlayerInput { hero: self.hero_for(tick, held_only), ..PlayerInput::default() };
@@ -168,29 +163,29 @@ impl LocalInputs {
     }
 
     /// The first tick whose committed input is kept.
-    pub(in crate::net) fn first_kept(&self) -> Tick {
+    pub(crate) fn first_kept(&self) -> Tick {
         self.committed.front().map_or(self.next, |first| first.tick)
     }
 
     /// The committed inputs from `from` on, in order.
-    pub(in crate::net) fn since(&self, from: Tick) -> impl Iterator<Item = &CommittedInput> {
+    pub(crate) fn since(&self, from: Tick) -> impl Iterator<Item = &CommittedInput> {
         let known = self.committed.front().map_or(0, |first| from.since(first.tick));
         self.committed.iter().skip(known as usize)
     }
 
     /// The committed input of `tick`, while it is kept.
-    pub(in crate::net) fn committed(&self, tick: Tick) -> Option<&CommittedInput> {
+    pub(crate) fn committed(&self, tick: Tick) -> Option<&CommittedInput> {
         self.since(tick).next().filter(|committed| committed.tick == tick)
     }
 
     /// Removes the next `count` own commands, which have run: when each was given.
-    pub(in crate::net) fn take_given(&mut self, count: usize) -> GivenTimes {
+    pub(crate) fn take_given(&mut self, count: usize) -> GivenTimes {
         (0..count.min(COMMANDS_PER_TICK_MAX)).map(|_| self.given.pop_front()).collect()
     }
 
     /// Drops committed inputs before `tick`, which every peer has. The latest [`COMMITTED_MAX`] / 2 are kept
     /// if they fit, for reports about them that are still in transit.
-    pub(in crate::net) fn forget(&mut self, tick: Tick) {
+    pub(crate) fn forget(&mut self, tick: Tick) {
         while self.committed.len() > COMMITTED_MAX / 2
             && self.committed.front().is_some_and(|first| first.tick < tick)
         {
@@ -247,8 +242,8 @@ impl LocalInputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::given::decode_input;
-    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, UnitId, When};
+    use crate::wire::given::decode_input;
+    use sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, UnitId, When};
 
     fn walk(eighth: u8) -> HeroControl {
         HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
@@ -259,7 +254,7 @@ mod tests {
         let mut local_inputs = LocalInputs::new();
         let whole: Selection =
             core::iter::repeat_n(UnitId { index: 40_000, generation: 9 }, SELECTION_MAX).collect();
-        let target = |n: i32| crate::sim::Target::try_from((n, 0)).expect("near");
+        let target = |n: i32| sim::Target::try_from((n, 0)).expect("near");
         for n in 0..100 {
             let one = || core::iter::once(UnitId { index: 7, generation: 0 }).collect();
             let selection = if n % 3 == 0 { whole.clone() } else { one() };

@@ -3,28 +3,28 @@
 use super::clock::TickClock;
 use super::delay::{DelayControl, InputDelay};
 use super::local_inputs::LocalInputs;
-use crate::net::event::Event;
-use crate::net::time::Time;
-use crate::sim::{Tick, TickRate};
+use crate::event::Event;
+use crate::time::Time;
+use sim::{Tick, TickRate};
 
 /// How far the delay moves before an event reports it, in microseconds.
 const DELAY_EVENT_US: i64 = 1_000;
 
 /// This player's inputs, on its tick clock.
 #[derive(Debug)]
-pub(in crate::net) struct OwnInputs {
-    pub(in crate::net) clock: TickClock,
-    pub(in crate::net) delay: DelayControl,
-    pub(in crate::net) inputs: LocalInputs,
+pub(crate) struct OwnInputs {
+    pub(crate) clock: TickClock,
+    pub(crate) delay: DelayControl,
+    pub(crate) inputs: LocalInputs,
     /// The delay that the player asked for.
-    pub(in crate::net) asked: InputDelay,
+    pub(crate) asked: InputDelay,
     /// The delay that the last event reported.
     told_us: i64,
 }
 
 impl OwnInputs {
     /// Before tick 0, over `links`. An automatic delay is restarted once they are measured.
-    pub(in crate::net) fn new(now: Time, rate: TickRate, asked: InputDelay, links: usize) -> Self {
+    pub(crate) fn new(now: Time, rate: TickRate, asked: InputDelay, links: usize) -> Self {
         let clock = TickClock::new(rate, now, now);
         let (start_us, fixed) = match asked {
             InputDelay::Auto => (0, false),
@@ -40,13 +40,13 @@ impl OwnInputs {
     }
 
     /// When the next input is committed, if its tick is before `limit`.
-    pub(in crate::net) fn next_commit_at(&self, limit: Tick) -> Option<Time> {
+    pub(crate) fn next_commit_at(&self, limit: Tick) -> Option<Time> {
         let next = self.inputs.next();
         (next < limit).then(|| self.commit_at(next))
     }
 
     /// Commits the next input, if its time has come and its tick is before `limit`.
-    pub(in crate::net) fn commit_next(&mut self, now: Time, limit: Tick) -> Option<Tick> {
+    pub(crate) fn commit_next(&mut self, now: Time, limit: Tick) -> Option<Tick> {
         let tick = self.inputs.next();
         let is_due = |tick| tick < limit && now >= self.commit_at(tick);
         if !is_due(tick) {
@@ -59,7 +59,7 @@ impl OwnInputs {
     }
 
     /// Moves the delay towards what the links require. An event if it has moved far since the last one.
-    pub(in crate::net) fn advance_delay(&mut self, now: Time) -> Option<Event> {
+    pub(crate) fn advance_delay(&mut self, now: Time) -> Option<Event> {
         self.delay.advance(now);
         let (tick, delay_us) = (self.inputs.next(), self.delay.delay_us());
         if (delay_us - self.told_us).abs() < DELAY_EVENT_US {

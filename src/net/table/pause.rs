@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use crate::net::indexed::BySeat;
-use crate::net::time::Time;
-use crate::sim::{Command, PlayerId, TickInputs};
+use crate::indexed::BySeat;
+use crate::time::Time;
+use sim::{Command, PlayerId, TickInputs};
 
 /// Pauses of each player in a match; further requests are ignored like any other illegal command.
 pub const PAUSES_MAX: u8 = 3;
@@ -14,20 +14,20 @@ pub const PAUSE_LONGEST: Duration = Duration::from_secs(30);
 pub const RESUME_COUNTDOWN: Duration = Duration::from_secs(3);
 
 /// A stall of at least this ends with the same countdown as a pause.
-pub(in crate::net) const LONG_STALL: Duration = Duration::from_secs(2);
+pub(crate) const LONG_STALL: Duration = Duration::from_secs(2);
 
 /// Counts pauses: only the first [`PAUSES_MAX`] of each player are granted.
 #[derive(Clone, Debug, Default)]
-pub(in crate::net) struct PausesTaken {
+pub(crate) struct PausesTaken {
     taken: BySeat<u8>,
     /// Pauses begun, by any player.
-    pub(in crate::net) count: u8,
+    pub(crate) count: u8,
 }
 
 impl PausesTaken {
     /// The player whose request in this tick can be granted, if any.
-    pub(in crate::net) fn wish(&self, inputs: &TickInputs) -> Option<PlayerId> {
-        let asks = |(player, input): (PlayerId, &crate::sim::PlayerInput)| {
+    pub(crate) fn wish(&self, inputs: &TickInputs) -> Option<PlayerId> {
+        let asks = |(player, input): (PlayerId, &sim::PlayerInput)| {
             let is_left = self.taken[player] < PAUSES_MAX;
             (is_left && input.commands.contains(&Command::Pause)).then_some(player)
         };
@@ -35,7 +35,7 @@ impl PausesTaken {
     }
 
     /// Grants the request.
-    pub(in crate::net) fn take(&mut self, by: PlayerId) {
+    pub(crate) fn take(&mut self, by: PlayerId) {
         self.taken[by] += 1;
         self.count += 1;
     }

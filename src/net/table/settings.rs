@@ -6,11 +6,11 @@ use core::time::Duration;
 
 use super::admission::AdmissionRules;
 use super::delay::InputDelay;
-use crate::net::connection::keys::RoomCode;
-use crate::net::discovery::Beacon;
-use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, Token};
-use crate::net::wire::name::PlayerName;
-use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
+use crate::connection::keys::RoomCode;
+use crate::discovery::Beacon;
+use crate::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, Token};
+use crate::wire::name::PlayerName;
+use sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
 /// Most other addresses at which a guest looks for its host.
 pub const ALTERNATIVES_MAX: usize = 7;

@@ -8,8 +8,8 @@
 use core::time::Duration;
 
 use super::delay::InputDelay;
-use crate::net::mutation::Mutation;
-use crate::net::time::Time;
+use crate::mutation::Mutation;
+use crate::time::Time;
 
 /// Longest time for which a player may hold the match up at once, unless twice `--timeout` is longer.
 const STALL_BUDGET: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ const LATE_BY_CHOICE: Duration = Duration::from_millis(450);
 /// One player's budget, less what it has spent: the time for which its input was lacking here after the tick was due, less
 /// an allowance for each tick, less what was refilled.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::net) struct StallBudget {
+pub(crate) struct StallBudget {
     /// The length of a tick.
     tick: Duration,
     /// Time for which each input may be late at no cost: the length of a tick, or [`LATE_BY_CHOICE`].
@@ -56,7 +56,7 @@ pub(in crate::net) struct StallBudget {
 
 impl StallBudget {
     /// The whole budget, of ticks of this length, beside this own input delay.
-    pub(in crate::net) fn new(tick: Duration, timeout: Duration, own: InputDelay) -> Self {
+    pub(crate) fn new(tick: Duration, timeout: Duration, own: InputDelay) -> Self {
         let (spent, lacked) = (Duration::ZERO, Duration::ZERO);
         let allowance = match own {
             _ if Mutation::UncountedSecond.is_planted() => Duration::from_secs(1),
@@ -76,7 +76,7 @@ impl StallBudget {
     }
 
     /// Notes at `now` whether the input for the next tick is lacking although it was due at `from`.
-    pub(in crate::net) fn note(&mut self, now: Time, from: Option<Time>) {
+    pub(crate) fn note(&mut self, now: Time, from: Option<Time>) {
         match (from, self.since) {
             (Some(from), None) => self.since = Some(from.max(self.counts_from)),
             (None, Some(since)) => {
@@ -88,7 +88,7 @@ impl StallBudget {
     }
 
     /// The tick has run.
-    pub(in crate::net) fn ran(&mut self, now: Time) {
+    pub(crate) fn ran(&mut self, now: Time) {
         self.note(now, None);
         self.counts_from = now;
         let refill = self.tick.checked_div(REFILL_PART).unwrap_or_default();
@@ -100,71 +100,71 @@ impl StallBudget {
     }
 
     /// The local process was suspended for `by`, and could not receive.
-    pub(in crate::net) fn forgive(&mut self, now: Time, by: Duration) {
+    pub(crate) fn forgive(&mut self, now: Time, by: Duration) {
         self.since = self.since.map(|since| since.plus(by));
         self.counts_from = self.counts_from.max(now);
     }
 
     /// Counts what lacks now for this much at most.
-    pub(in crate::net) fn count_at_most(&mut self, now: Time, most: Duration) {
+    pub(crate) fn count_at_most(&mut self, now: Time, most: Duration) {
         self.note(now, None);
         self.lacked = self.lacked.min(most);
     }
 
     /// Gives the whole budget back: this player's user waits on.
-    pub(in crate::net) fn restore(&mut self, now: Time) {
+    pub(crate) fn restore(&mut self, now: Time) {
         (self.spent, self.lacked) = (Duration::ZERO, Duration::ZERO);
         (self.since, self.counts_from) = (self.since.map(|_| now), now);
     }
 
     /// Since when the match has been waiting for this player.
-    pub(in crate::net) const fn since(&self) -> Option<Time> {
+    pub(crate) const fn since(&self) -> Option<Time> {
         self.since
     }
 
     /// Spends this much: only a mutation does.
-    pub(in crate::net) fn charge(&mut self, by: Duration) {
+    pub(crate) fn charge(&mut self, by: Duration) {
         self.spent = self.spent.saturating_add(by);
     }
 
     /// Time spent at `now`.
-    pub(in crate::net) fn spent(&self, now: Time) -> Duration {
+    pub(crate) fn spent(&self, now: Time) -> Duration {
         let current = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let lacked = self.lacked.saturating_add(current);
         self.spent.saturating_add(lacked.saturating_sub(self.free))
     }
 
     /// Whether this player holds the match up, and the budget is spent; it has a little more if it `lags`.
-    pub(in crate::net) fn is_spent(&self, now: Time, lags: bool) -> bool {
+    pub(crate) fn is_spent(&self, now: Time, lags: bool) -> bool {
         let more = if lags { NAME_WITHIN } else { Duration::ZERO };
         self.since.is_some() && self.spent(now) >= self.whole.saturating_add(more)
     }
 
     /// Leaves a part of the budget ([`LEFT_TO_WHO_NAMES`]): this player has named who it waits for.
-    pub(in crate::net) fn restore_part(&mut self, now: Time) {
+    pub(crate) fn restore_part(&mut self, now: Time) {
         let spent = self.spent(now).min(self.whole.saturating_sub(LEFT_TO_WHO_NAMES));
         self.restore(now);
         self.spent = spent;
     }
 
     /// Whether less is left of the budget than [`SETTLED`].
-    pub(in crate::net) fn is_low(&self, now: Time) -> bool {
+    pub(crate) fn is_low(&self, now: Time) -> bool {
         self.spent(now).saturating_add(SETTLED) > self.whole
     }
 
     /// Whether so much is spent that the player's inputs are taken from others, too.
-    pub(in crate::net) fn is_relayed(&self, now: Time) -> bool {
+    pub(crate) fn is_relayed(&self, now: Time) -> bool {
         self.since.is_some() && self.spent(now) >= RELAYED_FROM
     }
 }
 
 /// Longest time for which one player can hold the match up at once, with all that is added to a whole budget.
-pub(in crate::net) fn longest(timeout: Duration) -> Duration {
+pub(crate) fn longest(timeout: Duration) -> Duration {
     whole(timeout).saturating_add(NAME_WITHIN).saturating_add(LEFT_TO_WHO_NAMES)
 }
 
 /// The whole budget: no less than twice the silence that is allowed.
-pub(in crate::net) fn whole(timeout: Duration) -> Duration {
+pub(crate) fn whole(timeout: Duration) -> Duration {
     STALL_BUDGET.max(timeout.saturating_mul(2))
 }
 

@@ -4,7 +4,7 @@
 use core::cell::Cell;
 use core::time::Duration;
 
-use crate::net::time::Time;
+use crate::time::Time;
 
 /// A call that is later than requested by more than this counts as late; less is the timer jitter of a busy
 /// system.
@@ -12,18 +12,18 @@ const LATE_WAKEUP: Duration = Duration::from_millis(20);
 
 /// The time for which the next call was requested.
 #[derive(Debug, Default)]
-pub(in crate::net) struct Wakeup(Cell<Option<Time>>);
+pub(crate) struct Wakeup(Cell<Option<Time>>);
 
 impl Wakeup {
     /// Notes, at `now`, that a call at `at` is requested; returns `at`. A time before `now` counts as now.
-    pub(in crate::net) fn ask(&self, now: Time, at: Option<Time>) -> Option<Time> {
+    pub(crate) fn ask(&self, now: Time, at: Option<Time>) -> Option<Time> {
         self.0.set(at.map(|at| at.max(now)));
         at
     }
 
     /// How late a call at `now` is, zero if it is in time. Each requested call is judged once, and not by an earlier
     /// call: after a suspension the first datagrams are often ones that were received before it.
-    pub(in crate::net) fn take_lateness(&self, now: Time) -> Duration {
+    pub(crate) fn take_lateness(&self, now: Time) -> Duration {
         let Some(at) = self.0.get().filter(|&at| now >= at) else { return Duration::ZERO };
         self.0.set(None);
         let late = now.since(at);

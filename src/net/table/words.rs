@@ -1,9 +1,9 @@
 //! The words of the table: a short authentication string over the keys of all seats, the same at every seat unless
 //! somebody stands between two of them.
 
-use crate::net::connection::words::AuthString;
-use crate::net::wire::message::Seating;
-use crate::sim::PlayerId;
+use crate::connection::words::AuthString;
+use crate::wire::message::Seating;
+use sim::PlayerId;
 
 /// Context of the words of a table.
 const TABLE: &str = "mini-rts-arena 2026-11 words of the table";
@@ -13,7 +13,7 @@ const TABLE_HASHES: u32 = 4096;
 
 /// Computes the words of a table from each seat's public key, signing key, and words of its connection to the host or
 /// server. `own` is the seat here with the words of its own connection, which count instead of those in the Seating.
-pub(in crate::net) fn table_words(seating: &Seating, own: Option<(PlayerId, AuthString)>) -> AuthString {
+pub(crate) fn table_words(seating: &Seating, own: Option<(PlayerId, AuthString)>) -> AuthString {
     let mut hasher = blake3::Hasher::new_derive_key(TABLE);
     for (at, _) in seating.roster.iter().enumerate() {
         let own = own.filter(|(player, _)| player.index() == at).map(|(_, words)| words.bytes());

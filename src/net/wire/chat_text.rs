@@ -3,7 +3,7 @@
 use arrayvec::ArrayString;
 
 use super::text::checked_text;
-use crate::text::is_hidden;
+use sim::is_hidden;
 
 /// Most bytes of a [`ChatText`].
 pub const CHAT_BYTES_MAX: usize = 120;

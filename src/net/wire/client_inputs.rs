@@ -7,17 +7,17 @@
 
 use super::inputs::{Inputs, append, append_inputs, read_inputs};
 use super::message::{Body, Malformed, is_read};
-use crate::sim::Tick;
+use sim::Tick;
 
 /// Most bytes of the head.
-pub(in crate::net) const CLIENT_HEADER_BYTES_MAX: usize = 1 + 2 + 3;
+pub(crate) const CLIENT_HEADER_BYTES_MAX: usize = 1 + 2 + 3;
 
 /// The head of a client's PlayerInput datagram: `count` inputs follow it, numbered from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientInputsHeader {
     /// The low half of the number of the first input.
     pub first: u16,
-    /// How many inputs follow, at most [`crate::net::INPUTS_PER_DATAGRAM_MAX`].
+    /// How many inputs follow, at most [`crate::INPUTS_PER_DATAGRAM_MAX`].
     pub count: u8,
     /// The tick of the newest update that is complete here, less the number of the first input; the start of
     /// the match if there is none yet.
@@ -38,12 +38,12 @@ impl ClientInputsHeader {
 }
 
 /// The full tick nearest to `near` whose low half is `low`.
-pub(in crate::net) fn nearest(low: u16, near: Tick) -> Option<Tick> {
+pub(crate) fn nearest(low: u16, near: Tick) -> Option<Tick> {
     let ahead = low.wrapping_sub(near.0 as u16).cast_signed();
     near.0.checked_add_signed(i32::from(ahead)).map(Tick)
 }
 
-/// The body: the header, and as many inputs as it counts, as in [`crate::net::encode_inputs`].
+/// The body: the header, and as many inputs as it counts, as in [`crate::encode_inputs`].
 ///
 /// # Panics
 /// If they do not fit into a body.

@@ -7,7 +7,7 @@
 
 use super::inputs::{HEADER_BYTES_MAX, Inputs, InputsHeader, append, decode_inputs, write_inputs};
 use super::message::{Body, Malformed, is_read};
-use crate::net::connection::protection::BODY_BYTES_MAX;
+use crate::connection::protection::BODY_BYTES_MAX;
 
 /// A hash that binds its author to an input and says nothing about it.
 pub type Commitment = [u8; 16];
@@ -21,11 +21,10 @@ pub const COMMITMENTS_PER_DATAGRAM_MAX: usize = 32;
 /// Most bytes before the commitments.
 const FAIR_HEADER_BYTES_MAX: usize = 4 + 3;
 /// Most bytes of everything but the inputs and their nonces.
-pub(in crate::net) const FAIR_BYTES_MAX: usize =
+pub(crate) const FAIR_BYTES_MAX: usize =
     FAIR_HEADER_BYTES_MAX + COMMITMENTS_PER_DATAGRAM_MAX * size_of::<Commitment>() + HEADER_BYTES_MAX;
 // However many commitments there are, an input fits beside them.
-const _: () =
-    assert!(FAIR_BYTES_MAX + 1 + crate::sim::INPUT_BYTES_MAX + 16 + size_of::<Nonce>() <= BODY_BYTES_MAX);
+const _: () = assert!(FAIR_BYTES_MAX + 1 + sim::INPUT_BYTES_MAX + 16 + size_of::<Nonce>() <= BODY_BYTES_MAX);
 
 /// What precedes the ordinary body of a PlayerInput datagram in a fair match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +73,7 @@ pub struct FairInputs<'a> {
     pub nonces: &'a [Nonce],
 }
 
-/// The body of a PlayerInput datagram in a fair match. `inputs` are as in [`crate::net::encode_inputs`].
+/// The body of a PlayerInput datagram in a fair match. `inputs` are as in [`crate::encode_inputs`].
 ///
 /// # Panics
 /// If the counts are not those of the headers, or all of it does not fit into a body.
@@ -92,7 +91,7 @@ pub fn encode_fair_inputs<'a>(
 }
 
 /// Appends what [`encode_fair_inputs`] returns.
-pub(in crate::net) fn write_fair_inputs<'a>(
+pub(crate) fn write_fair_inputs<'a>(
     body: &mut Body,
     fair: &FairHeader,
     commitments: &[Commitment],
@@ -140,7 +139,7 @@ pub fn decode_fair_inputs(body: &[u8]) -> Result<FairInputs<'_>, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+    use crate::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
 
     const HEADER: InputsHeader =
         InputsHeader { first: 7, count: 2, wanted: 0, behind: 2, chain: [1; 2], margin_tick: 0, margin: 0 };

@@ -11,12 +11,12 @@ use core::time::Duration;
 
 use super::input_head::InputHead;
 use super::message::Malformed;
-use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::time::Time;
-use crate::sim::{COMMANDS_PER_TICK_MAX, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerInput, Tick};
+use crate::lockstep::gate::QUEUE_TICKS;
+use crate::time::Time;
+use sim::{COMMANDS_PER_TICK_MAX, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerInput, Tick};
 
 /// Bytes of one instant.
-pub(in crate::net) const GIVEN_BYTES: usize = 2;
+pub(crate) const GIVEN_BYTES: usize = 2;
 /// Microseconds per unit.
 const UNIT_US: u64 = 100;
 /// Marks an instant that is unknown, or too old to be unambiguous.
@@ -60,7 +60,7 @@ pub fn decode_input(bytes: &[u8]) -> Result<(PlayerInput, Given), Malformed> {
 
 /// Decodes an input at the start of `bytes`: the input, when its commands were given, and the remaining
 /// bytes.
-pub(in crate::net) fn take_input(bytes: &[u8]) -> Option<(PlayerInput, Given, &[u8])> {
+pub(crate) fn take_input(bytes: &[u8]) -> Option<(PlayerInput, Given, &[u8])> {
     let mut input = PlayerInput::default();
     let (head, rest) = InputHead::take(bytes)?;
     input.hero = head.hero;
@@ -71,7 +71,7 @@ pub(in crate::net) fn take_input(bytes: &[u8]) -> Option<(PlayerInput, Given, &[
 }
 
 /// Encodes the instant `given` at time `now`.
-pub(in crate::net) fn stamp(given: Time, now: Time) -> u16 {
+pub(crate) fn stamp(given: Time, now: Time) -> u16 {
     if now.since(given) > LONGEST_AGO {
         return GIVEN_UNKNOWN;
     }
@@ -81,7 +81,7 @@ pub(in crate::net) fn stamp(given: Time, now: Time) -> u16 {
 /// How long before `now`, on the clock of the stamp, it was made, in microseconds; the middle of the interval
 /// it may mean.
 #[expect(clippy::arithmetic_side_effects, reason = "16 bits of units, and less than one unit")]
-pub(in crate::net) fn ago_us(stamp: u16, now: Time) -> Option<i64> {
+pub(crate) fn ago_us(stamp: u16, now: Time) -> Option<i64> {
     if stamp == GIVEN_UNKNOWN {
         return None;
     }
@@ -94,22 +94,22 @@ pub(in crate::net) fn ago_us(stamp: u16, now: Time) -> Option<i64> {
 
 /// For a peer's inputs that wait for their tick: when their commands were given.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct GivenQueue(Vec<(Tick, Given)>);
+pub(crate) struct GivenQueue(Vec<(Tick, Given)>);
 
 impl GivenQueue {
-    pub(in crate::net) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(core::iter::repeat_with(|| (Tick::NEVER, Given::new())).take(QUEUE_TICKS as usize).collect())
     }
 
     /// Stores the instants of the input of `tick`, replacing those of a tick that has run.
-    pub(in crate::net) fn keep(&mut self, tick: Tick, given: Given) {
+    pub(crate) fn keep(&mut self, tick: Tick, given: Given) {
         if let Some(slot) = self.0.get_mut((tick.0 % QUEUE_TICKS) as usize) {
             *slot = (tick, given);
         }
     }
 
     /// The instants of the input of `tick`, if it was received from the peer itself.
-    pub(in crate::net) fn of(&self, tick: Tick) -> Option<&Given> {
+    pub(crate) fn of(&self, tick: Tick) -> Option<&Given> {
         let slot = self.0.get((tick.0 % QUEUE_TICKS) as usize);
         slot.filter(|slot| slot.0 == tick).map(|slot| &slot.1)
     }
@@ -118,7 +118,7 @@ impl GivenQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::Command;
+    use sim::Command;
 
     #[test]
     fn an_input_round_trips_with_one_instant_per_command() {

@@ -3,35 +3,35 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::message::decode_first;
-use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput};
+use sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput};
 
 /// Bytes of the head of an input whose hero holds nothing.
 const AT_REST_BYTES: usize = 3;
 
 /// What an input begins with.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::net) struct InputHead {
-    pub(in crate::net) hero: HeroControl,
+pub(crate) struct InputHead {
+    pub(crate) hero: HeroControl,
     /// How many commands follow.
-    pub(in crate::net) commands: usize,
+    pub(crate) commands: usize,
     /// Its own bytes.
     bytes: usize,
 }
 
 impl InputHead {
     /// The head of an input whose hero holds nothing, which is not among its bytes.
-    pub(in crate::net) fn at_rest(commands: u8) -> Self {
+    pub(crate) fn at_rest(commands: u8) -> Self {
         Self { hero: HeroControl::default(), commands: commands.into(), bytes: AT_REST_BYTES }
     }
 
     /// The head at the start of `bytes`, and the remaining bytes.
-    pub(in crate::net) fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    pub(crate) fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let ((hero, commands), rest) = decode_first(bytes).ok()?;
         Some((Self { hero, commands, bytes: bytes.len().saturating_sub(rest.len()) }, rest))
     }
 
     /// Hands the commands at the start of `bytes` to `each`; the remaining bytes.
-    pub(in crate::net) fn take_commands(self, bytes: &[u8], mut each: impl FnMut(Command)) -> Option<&[u8]> {
+    pub(crate) fn take_commands(self, bytes: &[u8], mut each: impl FnMut(Command)) -> Option<&[u8]> {
         if self.commands > COMMANDS_PER_TICK_MAX {
             return None;
         }
@@ -47,7 +47,7 @@ impl InputHead {
 }
 
 /// Reads an input in canonical bytes into `input`.
-pub(in crate::net) fn read_canonical(bytes: &[u8], input: &mut PlayerInput) -> Option<()> {
+pub(crate) fn read_canonical(bytes: &[u8], input: &mut PlayerInput) -> Option<()> {
     let (head, rest) = InputHead::take(bytes)?;
     input.hero = head.hero;
     input.commands.clear();

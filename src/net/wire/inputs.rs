@@ -9,15 +9,15 @@
 use super::given::{EncodedInput, GIVEN_BYTES};
 use super::input_head::InputHead;
 use super::message::{Body, Malformed, is_read};
-use crate::net::connection::protection::BODY_BYTES_MAX;
-use crate::sim::Tick;
+use crate::connection::protection::BODY_BYTES_MAX;
+use sim::Tick;
 
 /// Most inputs in one datagram.
 pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
 /// Most bytes of the head: all numbers at their longest.
-pub(in crate::net) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 2 + 3;
+pub(crate) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 2 + 3;
 // An input's commands are bounded by bytes, so that one always fits beside the header.
-const _: () = assert!(HEADER_BYTES_MAX + 1 + crate::sim::INPUT_BYTES_MAX <= BODY_BYTES_MAX);
+const _: () = assert!(HEADER_BYTES_MAX + 1 + sim::INPUT_BYTES_MAX <= BODY_BYTES_MAX);
 /// The value of a half byte that announces a varint with the rest.
 const MORE: u8 = 15;
 /// The tag of an input whose hero controls are all released, as is usual while the player commands units; its
@@ -92,7 +92,7 @@ impl InputsHeader {
 }
 
 /// The body of a PlayerInput datagram: the header, and as many inputs as it counts, each as encoded by
-/// [`crate::net::encode_input`], or `None` for an input that holds the previous control and has no command.
+/// [`crate::encode_input`], or `None` for an input that holds the previous control and has no command.
 ///
 /// # Panics
 /// If they do not fit into a body.
@@ -104,7 +104,7 @@ pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Opt
 }
 
 /// Appends what [`encode_inputs`] returns.
-pub(in crate::net) fn write_inputs<'a>(
+pub(crate) fn write_inputs<'a>(
     body: &mut Body,
     header: &InputsHeader,
     inputs: impl Iterator<Item = Option<&'a [u8]>>,
@@ -117,7 +117,7 @@ pub(in crate::net) fn write_inputs<'a>(
 ///
 /// # Panics
 /// If they do not fit.
-pub(in crate::net) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
+pub(crate) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
     let mut run: u8 = 0;
     for input in inputs {
         match input {
@@ -138,7 +138,7 @@ pub(in crate::net) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<I
 }
 
 #[expect(clippy::expect_used, reason = "two numbers of 16 bits have at most six bytes")]
-pub(in crate::net) fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
+pub(crate) fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
     let mut bytes = [0; 8];
     body.extend(postcard::to_slice(value, &mut bytes).expect("two short numbers").iter().copied());
 }
@@ -159,7 +159,7 @@ pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malforme
 }
 
 /// Reads exactly `count` inputs.
-pub(in crate::net) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malformed> {
+pub(crate) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malformed> {
     let malformed = Malformed::Body(bytes.len());
     if usize::from(count) > INPUTS_PER_DATAGRAM_MAX {
         return Err(malformed);
@@ -179,7 +179,7 @@ pub(in crate::net) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>,
 }
 
 /// The inputs of a datagram that [`decode_inputs`] found well-formed: the bytes of each, for
-/// [`crate::net::decode_input`], or `None` for an input that holds the previous control and has no command.
+/// [`crate::decode_input`], or `None` for an input that holds the previous control and has no command.
 #[derive(Clone, Debug)]
 pub struct Inputs<'a> {
     rest: &'a [u8],
@@ -260,8 +260,8 @@ fn split(bytes: &[u8]) -> Result<(Option<Short<'_>>, u8, &[u8]), Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::wire::given::encode_input;
-    use crate::sim::PlayerInput;
+    use crate::wire::given::encode_input;
+    use sim::PlayerInput;
 
     fn body_of(header: &InputsHeader) -> Body {
         encode_inputs(header, core::iter::repeat(None))
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn orders_of_a_hero_at_rest_take_two_bytes_besides_themselves_and_have_one_form() {
-        use crate::sim::Command::Banner;
+        use sim::Command::Banner;
         let orders =
             PlayerInput { commands: [Banner, Banner].into_iter().collect(), ..PlayerInput::default() };
         let orders = encode_input(&orders, &[7, 0x0102]).expect("short");

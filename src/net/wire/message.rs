@@ -1,7 +1,7 @@
 //! The messages of the protocol, each declared once. `docs/PROTOCOL.md` shows their bytes.
 //!
 //! Until the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the body
-//! of an envelope ([`crate::net::PacketProtection`]). Decoding checks every length before it allocates, and
+//! of an envelope ([`crate::PacketProtection`]). Decoding checks every length before it allocates, and
 //! refuses bytes that are not exactly what encoding the same message gives.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
@@ -21,10 +21,10 @@ pub use heads::{Head, ShownHead};
 pub use lobby::{Choice, Lobby, LobbySeat};
 pub use seats::Seats;
 
-use crate::net::connection::protection::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
-use crate::net::wire::chat_text::ChatText;
-use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
+use crate::connection::protection::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
+use crate::wire::chat_text::ChatText;
 use seats::seat;
+use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
@@ -84,10 +84,10 @@ macro_rules! packets {
 }
 
 packets! {
-    /// [`InputsHeader`](crate::net::InputsHeader), or to a server [`ClientInputsHeader`](crate::net::ClientInputsHeader),
+    /// [`InputsHeader`](crate::InputsHeader), or to a server [`ClientInputsHeader`](crate::ClientInputsHeader),
     /// and the inputs themselves.
     PlayerInput = 0x01, Datagram;
-    /// A part of an update: [`UpdateHead`](crate::net::UpdateHead), inputs and a delta of states.
+    /// A part of an update: [`UpdateHead`](crate::UpdateHead), inputs and a delta of states.
     GameStateUpdate = 0x02, Datagram;
     /// [`JoinRequest`].
     JoinRequest = 0x03, Unconnected;
@@ -335,7 +335,7 @@ pub struct DesyncHashes {
 
 impl DesyncHashes {
     /// The tick after the last one whose hash is here.
-    pub(in crate::net) fn end(&self) -> Tick {
+    pub(crate) fn end(&self) -> Tick {
         Tick(self.first.saturating_add(self.hashes.len() as u32))
     }
 }
@@ -430,6 +430,6 @@ impl<'a> Flavor for Comparison<'a> {
 }
 
 /// Whether `bytes` are `canonical` followed by as many bytes as `rest` has, whose values are not compared.
-pub(in crate::net) fn is_read(bytes: &[u8], canonical: &[u8], rest: &[u8]) -> bool {
+pub(crate) fn is_read(bytes: &[u8], canonical: &[u8], rest: &[u8]) -> bool {
     bytes.strip_prefix(canonical).is_some_and(|after| after.len() == rest.len())
 }

@@ -3,7 +3,7 @@
 use arrayvec::ArrayString;
 
 use super::text::checked_text;
-use crate::text::is_hidden;
+use sim::is_hidden;
 
 /// Most characters of a [`PlayerName`].
 pub const NAME_CHARS_MAX: usize = 16;

@@ -3,11 +3,11 @@
 //! its bytes.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use crate::sim::{PlayerInput, Selection};
+use sim::{PlayerInput, Selection};
 
 /// Removes the units from commands in `input` that repeat `named`, the units of the player's previous
 /// command, and updates `named` to those of the last command. No command may be to no units.
-pub(in crate::net) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
+pub(crate) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
     for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
         assert!(!selection.is_empty(), "a command to no units");
         if selection == named {
@@ -20,7 +20,7 @@ pub(in crate::net) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
 
 /// Restores a short input, given the units `named` by the player's previous command. `None` if it is not the
 /// canonical short form, or if it refers to units although none were named.
-pub(in crate::net) fn restore(input: &mut PlayerInput, named: &mut Selection) -> Option<()> {
+pub(crate) fn restore(input: &mut PlayerInput, named: &mut Selection) -> Option<()> {
     for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
         if selection.is_empty() {
             selection.clone_from(named);
@@ -36,7 +36,7 @@ pub(in crate::net) fn restore(input: &mut PlayerInput, named: &mut Selection) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Command, UnitId, When};
+    use sim::{Command, UnitId, When};
 
     fn units(indices: &[u16]) -> Selection {
         indices.iter().map(|&index| UnitId { index, generation: 0 }).collect()

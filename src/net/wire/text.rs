@@ -36,4 +36,4 @@ macro_rules! checked_text {
     };
 }
 
-pub(in crate::net) use checked_text;
+pub(crate) use checked_text;

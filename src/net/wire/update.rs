@@ -11,9 +11,9 @@ use arrayvec::ArrayVec;
 
 use super::given::{GIVEN_UNKNOWN, Given, TickGiven, encode_input, take_input};
 use super::message::{Malformed, Seats, decode_first};
-use crate::net::connection::protection::BODY_BYTES_MAX;
-use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::sim::{HeroControl, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
+use crate::connection::protection::BODY_BYTES_MAX;
+use crate::lockstep::gate::QUEUE_TICKS;
+use sim::{HeroControl, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
 
 /// Most parts of an update.
 pub const UPDATE_PARTS_MAX: usize = 8;
@@ -133,7 +133,7 @@ pub struct Update<'a> {
     pub ticks: usize,
     inputs: &'a [u8],
     players: usize,
-    /// The delta, as encoded by [`crate::sim::DeltaCoder`].
+    /// The delta, as encoded by [`sim::DeltaCoder`].
     pub delta: &'a [u8],
 }
 
@@ -325,7 +325,7 @@ impl Update<'_> {
 
 /// Reassembles the parts of the newest update.
 #[derive(Clone, Debug, Default)]
-pub(in crate::net) struct Assembly {
+pub(crate) struct Assembly {
     tick: Tick,
     sending: u8,
     parts: u8,
@@ -338,7 +338,7 @@ pub(in crate::net) struct Assembly {
 
 /// The effect of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::net) enum Assembled {
+pub(crate) enum Assembled {
     /// The update is whole.
     Whole,
     /// Other parts are still missing.
@@ -349,7 +349,7 @@ pub(in crate::net) enum Assembled {
 
 impl Assembly {
     /// Adds a part of the update of `tick`, which must not be older than the current one.
-    pub(in crate::net) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
+    pub(crate) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
         let is_again = tick == self.tick && part.sending != self.sending;
         if tick > self.tick || is_again || self.parts == 0 {
             let is_given_up = self.here.count_ones() < u32::from(self.parts);
@@ -375,12 +375,12 @@ impl Assembly {
     }
 
     /// Updates superseded by a newer one before they were complete.
-    pub(in crate::net) const fn given_up(&self) -> u64 {
+    pub(crate) const fn given_up(&self) -> u64 {
         self.given_up
     }
 
     /// The bytes of the update, once it is complete.
-    pub(in crate::net) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         let whole = usize::from(self.parts).saturating_sub(1).saturating_mul(PIECE_BYTES_MAX);
         self.bytes.get(..whole.saturating_add(self.last_bytes)).unwrap_or_default()
     }
@@ -389,7 +389,7 @@ impl Assembly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Command, Direction, PlayerId};
+    use sim::{Command, Direction, PlayerId};
 
     fn head() -> UpdateHead {
         UpdateHead {

@@ -20,13 +20,13 @@ mod tables;
 use alloc::vec::Vec;
 
 use super::bits::{BitReader, BitWriter, Size};
-use crate::sim::math::{Angle, Fx};
-use crate::sim::state::Cell;
-use crate::sim::state::{
+use crate::math::{Angle, Fx};
+use crate::state::Cell;
+use crate::state::{
     AttackBehaviour, ControlBehaviour, GameState, Order, Outcome, Projectiles, Slots, UNITS_MAX, UnitId,
     Units,
 };
-use crate::sim::tick::{PlayerId, Tick};
+use crate::tick::{PlayerId, Tick};
 
 use self::plan::{Changed, Kept, Plan};
 use self::residuals::{Coding, Residuals};
@@ -77,7 +77,7 @@ impl DeltaCoder {
     }
 
     /// Turns `base` into `new` by the bytes that [`Self::encode`] gave for the same base.
-    /// [`crate::sim::World::adopt`] decides whether `new` is the state of a match; `new` holds at most 8 new
+    /// [`crate::World::adopt`] decides whether `new` is the state of a match; `new` holds at most 8 new
     /// rows for each byte.
     ///
     /// # Errors

@@ -7,11 +7,11 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::math::{Angle, Vec2, dist2, square, with_length};
-use crate::sim::space::grid::Body;
-use crate::sim::state::{AttackBehaviour, GameState, NO_CORNER, Order};
-use crate::sim::tick::Tick;
+use crate::compiled_rules::CompiledRules;
+use crate::math::{Angle, Vec2, dist2, square, with_length};
+use crate::space::grid::Body;
+use crate::state::{AttackBehaviour, GameState, NO_CORNER, Order};
+use crate::tick::Tick;
 
 /// What a unit is doing.
 #[derive(Clone, Copy)]

@@ -2,12 +2,12 @@
 //! so that no unit gains from an earlier row.
 
 use super::scratch::{CoreHit, Hit, Scratch};
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::event::Event;
-use crate::sim::math::{Angle, Fx, Vec2, dist2, mul, square};
-use crate::sim::space::grid::{Body, Nearness, base_from};
-use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, PROJECTILES_MAX, Projectile};
-use crate::sim::tick::{PlayerId, Tick};
+use crate::compiled_rules::CompiledRules;
+use crate::event::Event;
+use crate::math::{Angle, Fx, Vec2, dist2, mul, square};
+use crate::space::grid::{Body, Nearness, base_from};
+use crate::state::{AttackBehaviour, ControlBehaviour, GameState, PROJECTILES_MAX, Projectile};
+use crate::tick::{PlayerId, Tick};
 
 /// Most units that one swing hits: the nearest in full, the others by half.
 const BLOW_HITS: usize = 3;

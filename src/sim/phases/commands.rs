@@ -3,12 +3,12 @@
 use arrayvec::ArrayVec;
 
 use super::orders::{self, Task};
-use crate::sim::command::{Command, HeroControl, PlayerInput, SELECTION_MAX, Selection, TickInputs, When};
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::event::{Event, Events};
-use crate::sim::math::{Angle, Vec2};
-use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, Order, SUPPLY, UnitId};
-use crate::sim::tick::{PlayerId, Tick};
+use crate::command::{Command, HeroControl, PlayerInput, SELECTION_MAX, Selection, TickInputs, When};
+use crate::compiled_rules::CompiledRules;
+use crate::event::{Event, Events};
+use crate::math::{Angle, Vec2};
+use crate::state::{AttackBehaviour, ControlBehaviour, GameState, Order, SUPPLY, UnitId};
+use crate::tick::{PlayerId, Tick};
 
 /// `walk` in the players' table for no direction.
 const NO_DIRECTION: u8 = 8;
@@ -66,7 +66,7 @@ fn apply_command(
         Command::Hold(selection, when) => stand(state, player, selection, Order::Hold, *when),
         Command::Follow(selection, when) => stand(state, player, selection, Order::Follow, *when),
         Command::Train(kind) => train(rules, state, events, player, *kind),
-        Command::Rally(target) => rally(rules, state, player, target.map(crate::sim::command::Target::at)),
+        Command::Rally(target) => rally(rules, state, player, target.map(crate::command::Target::at)),
         Command::Surrender => state.players.surrendered[player.index()] = 1,
         Command::Pause => {}
     }

@@ -3,14 +3,14 @@
 use super::combat::open_core_near;
 use super::orders;
 use super::scratch::Scratch;
-use crate::sim::command::Direction;
-use crate::sim::compiled_rules::{CompiledRules, UnitStats};
-use crate::sim::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul, mul_div, square, with_length};
-use crate::sim::space::grid::{Body, Grid};
-use crate::sim::space::navigation::Corner;
-use crate::sim::state::kind::is_hero;
-use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
-use crate::sim::tick::Tick;
+use crate::command::Direction;
+use crate::compiled_rules::{CompiledRules, UnitStats};
+use crate::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul, mul_div, square, with_length};
+use crate::space::grid::{Body, Grid};
+use crate::space::navigation::Corner;
+use crate::state::kind::is_hero;
+use crate::state::{AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
+use crate::tick::Tick;
 
 /// A unit this near to its goal has arrived.
 const ARRIVED: Fx = Fx::from_bits(5_243);

@@ -3,12 +3,12 @@
 
 use arrayvec::ArrayVec;
 
-use crate::sim::command::SELECTION_MAX;
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::math::{Angle, Fx, Vec2, mul};
-use crate::sim::space::arena::SPACING;
-use crate::sim::state::GameState;
-use crate::sim::tick::PlayerId;
+use crate::command::SELECTION_MAX;
+use crate::compiled_rules::CompiledRules;
+use crate::math::{Angle, Fx, Vec2, mul};
+use crate::space::arena::SPACING;
+use crate::state::GameState;
+use crate::tick::PlayerId;
 
 /// A place for each unit of a group of `player` that is sent to `target`.
 pub(crate) fn places(

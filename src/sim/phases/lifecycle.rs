@@ -5,16 +5,16 @@ use arrayvec::ArrayVec;
 use super::combat::note_fight;
 use super::orders::{self, Task};
 use super::scratch::{CoreHit, Hit, Scratch};
-use crate::sim::command::When;
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::event::{Event, Events};
-use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
-use crate::sim::setup::SeatSetup;
-use crate::sim::state::{
+use crate::command::When;
+use crate::compiled_rules::CompiledRules;
+use crate::event::{Event, Events};
+use crate::math::{Angle, Fx, Vec2, dist2, square};
+use crate::setup::SeatSetup;
+use crate::state::{
     AttackBehaviour, Circle, ControlBehaviour, Core, GameState, Global, NO_CORNER, Order, Outcome, Player,
     SUPPLY, Slot, UNITS_MAX, Unit, UnitId,
 };
-use crate::sim::tick::{PLAYERS_MAX, PlayerId, Tick};
+use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// The state before tick 0: heroes and minions around their bases, toward the centre.
 pub(crate) fn first_state(rules: &CompiledRules, seed: u64, seats: &[SeatSetup]) -> GameState {
@@ -173,7 +173,8 @@ fn despawn(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) 
 }
 
 /// Whether a player surrendered, or no player of the team has a core left.
-pub(crate) fn is_out(state: &GameState, player: PlayerId) -> bool {
+#[must_use]
+pub fn is_out(state: &GameState, player: PlayerId) -> bool {
     let gave_up = state.players.surrendered.get(player.index()).is_none_or(|&gave_up| gave_up != 0);
     gave_up || !super::objectives::has_core(state, state.team_of(player))
 }

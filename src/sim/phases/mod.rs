@@ -1,4 +1,4 @@
-//! What happens in a tick, a file for each phase, in the order in which [`crate::sim::World::step`] runs them:
+//! What happens in a tick, a file for each phase, in the order in which [`crate::World::step`] runs them:
 //! [`commands`], [`control`], [`movement`], [`combat`], [`projectiles`], [`lifecycle`], [`objectives`].
 
 mod activity;

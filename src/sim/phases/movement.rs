@@ -1,11 +1,11 @@
 //! Movement and collision: every unit's new position depends on the old positions alone.
 
 use super::scratch::Scratch;
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::math::{Angle, Fx, Reciprocal, Vec2, dist2, max_norm, square, with_length};
-use crate::sim::space::grid::{BATCH, Body, Pair};
-use crate::sim::state::GameState;
-use crate::sim::state::kind::is_hero;
+use crate::compiled_rules::CompiledRules;
+use crate::math::{Angle, Fx, Reciprocal, Vec2, dist2, max_norm, square, with_length};
+use crate::space::grid::{BATCH, Body, Pair};
+use crate::state::GameState;
+use crate::state::kind::is_hero;
 
 /// Moves all units by their desired steps, apart from one another and out of obstacles.
 pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {

@@ -1,12 +1,12 @@
 //! Circles, shields, supply, score and the end of the match.
 
 use super::scratch::Scratch;
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::event::{Event, Events};
-use crate::sim::math::{dist2, square};
-use crate::sim::space::grid::Grid;
-use crate::sim::state::{CAPTURED, GameState, Outcome, SUPPLY};
-use crate::sim::tick::{PLAYERS_MAX, PlayerId};
+use crate::compiled_rules::CompiledRules;
+use crate::event::{Event, Events};
+use crate::math::{dist2, square};
+use crate::space::grid::Grid;
+use crate::state::{CAPTURED, GameState, Outcome, SUPPLY};
+use crate::tick::{PLAYERS_MAX, PlayerId};
 
 /// Percent of the supply income after the escalation and in sudden death.
 const ESCALATED_PERCENT: [i32; 2] = [150, 200];

@@ -1,8 +1,8 @@
 //! Orders of a unit: the current one and the queue behind it.
 
-use crate::sim::command::When;
-use crate::sim::math::Vec2;
-use crate::sim::state::{ASK_CORNER, GameState, Order, QUEUED_MAX, QueuedOrder, UnitId};
+use crate::command::When;
+use crate::math::Vec2;
+use crate::state::{ASK_CORNER, GameState, Order, QUEUED_MAX, QueuedOrder, UnitId};
 
 /// An order with its goal and target.
 #[derive(Clone, Copy, Debug)]

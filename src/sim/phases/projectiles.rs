@@ -2,13 +2,13 @@
 
 use super::combat::{core_damage, note_fight};
 use super::scratch::{Contact, CoreHit, Course, Hit, Scratch};
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::math::{Fx, Vec2, length, max_norm};
-use crate::sim::space::arena::FAR;
-use crate::sim::space::grid::{BATCH, Body, Pair, base_from};
-use crate::sim::space::solid::round_crossing;
-use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState};
-use crate::sim::tick::PlayerId;
+use crate::compiled_rules::CompiledRules;
+use crate::math::{Fx, Vec2, length, max_norm};
+use crate::space::arena::FAR;
+use crate::space::grid::{BATCH, Body, Pair, base_from};
+use crate::space::solid::round_crossing;
+use crate::state::{AttackBehaviour, ControlBehaviour, GameState};
+use crate::tick::PlayerId;
 
 /// What an arrow hits.
 #[derive(Clone, Copy)]

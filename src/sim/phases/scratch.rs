@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use super::activity::Activities;
-use crate::sim::compiled_rules::CompiledRules;
-use crate::sim::event::Events;
-use crate::sim::math::{Fx, Vec2};
-use crate::sim::space::grid::{Body, Grid, Nearness};
-use crate::sim::state::{AttackBehaviour, GameState};
-use crate::sim::tick::PlayerId;
+use crate::compiled_rules::CompiledRules;
+use crate::event::Events;
+use crate::math::{Fx, Vec2};
+use crate::space::grid::{Body, Grid, Nearness};
+use crate::state::{AttackBehaviour, GameState};
+use crate::tick::PlayerId;
 
 /// Intermediate results of a tick. They are empty at the start of every tick and keep their allocations.
 #[derive(Clone, Debug, Default)]

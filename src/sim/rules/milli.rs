@@ -1,6 +1,6 @@
 //! Lengths in thousandths of a tile, as rules and maps have them, and their conversion to fixed point.
 
-use crate::sim::math::{Fx, Vec2};
+use crate::math::{Fx, Vec2};
 
 /// A length in thousandths of a tile, or a speed in thousandths of a tile per second.
 pub type Milli = i32;

@@ -12,8 +12,8 @@
 
 use super::milli::{Milli, MilliPoint};
 use super::{Map, Rules, UnitRules};
-use crate::sim::state::CIRCLES_MAX;
-use crate::sim::tick::PLAYERS_MAX;
+use crate::state::CIRCLES_MAX;
+use crate::tick::PLAYERS_MAX;
 
 /// Most walls, and most rocks, on a map.
 pub const OBSTACLES_MAX: usize = 64;

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use super::navigation::{Corner, Navigation};
 use super::obstacles::Obstacles;
-use crate::sim::math::{Angle, Fx, Vec2, mul};
-use crate::sim::rules::Map;
-use crate::sim::rules::milli::point;
-use crate::sim::tick::{PLAYERS_MAX, PlayerId};
+use crate::math::{Angle, Fx, Vec2, mul};
+use crate::rules::Map;
+use crate::rules::milli::point;
+use crate::tick::{PLAYERS_MAX, PlayerId};
 
 /// Distance between neighbours and between ranks of a formation: 1.1 tiles, so that bodies of the standard
 /// rules do not touch.

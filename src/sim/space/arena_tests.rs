@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use super::arena::Arena;
 use super::raster::Raster;
 use super::solid::Solid;
-use crate::sim::math::{Fx, Vec2, dist2, length, with_length};
-use crate::sim::random::draw;
-use crate::sim::rules::{Map, MilliPoint, Rock, Wall};
-use crate::sim::tick::{PlayerId, Tick};
+use crate::math::{Fx, Vec2, dist2, length, with_length};
+use crate::random::draw;
+use crate::rules::{Map, MilliPoint, Rock, Wall};
+use crate::tick::{PlayerId, Tick};
 
 const WIDEST: Fx = Fx::from_bits(36_044);
 const NARROW: Fx = Fx::from_bits(26_214);

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use super::arena::Arena;
-use crate::sim::math::{Fx, Vec2, dist2, max_norm, square};
-use crate::sim::state::GameState;
-use crate::sim::state::kind::kind_of;
-use crate::sim::tick::{PLAYERS_MAX, PlayerId};
+use crate::math::{Fx, Vec2, dist2, max_norm, square};
+use crate::state::GameState;
+use crate::state::kind::kind_of;
+use crate::tick::{PLAYERS_MAX, PlayerId};
 
 /// Cells are 1 tile wide and 2 tiles high: 2^16 and 2^17 bits. Bodies find neighbours in few cells, and a
 /// search for a target, which goes line by line, can stop early.
@@ -32,7 +32,7 @@ pub(crate) struct Grid {
     lines: usize,
     half: Vec2,
     /// Where each cell starts in `bodies`; an empty line follows the last one, see [`Self::fill`]. 16 bits
-    /// hold [`crate::sim::state::UNITS_MAX`]; on a large map this must fit the cache.
+    /// hold [`crate::state::UNITS_MAX`]; on a large map this must fit the cache.
     starts: Vec<u16>,
     /// The cell of each row.
     cells: Vec<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct Grid {
 pub(crate) struct Body {
     pub(crate) x: Fx,
     pub(crate) y: Fx,
-    /// At most [`crate::sim::state::UNITS_MAX`].
+    /// At most [`crate::state::UNITS_MAX`].
     pub(crate) row: u16,
     /// Its index in the creation order of its side, for ties.
     pub(crate) ordinal: u16,

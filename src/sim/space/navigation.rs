@@ -13,9 +13,9 @@ use core::cmp::Reverse;
 use super::obstacles::Obstacles;
 use super::raster::{Cells, gap};
 use super::solid::{Solid, cross};
-use crate::sim::math::{Fx, Vec2, dist2, length, max_norm, mul};
-use crate::sim::rules::OBSTACLES_MAX;
-use crate::sim::tick::PLAYERS_MAX;
+use crate::math::{Fx, Vec2, dist2, length, max_norm, mul};
+use crate::rules::OBSTACLES_MAX;
+use crate::tick::PLAYERS_MAX;
 
 /// A corner of the navigation graph; the numbering is constant during a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

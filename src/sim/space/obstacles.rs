@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::raster::{Near, Raster};
 use super::solid::Solid;
-use crate::sim::math::{Fx, Vec2, length, max_norm, mul_div};
-use crate::sim::rules::Map;
-use crate::sim::rules::milli::{point, tiles};
+use crate::math::{Fx, Vec2, length, max_norm, mul_div};
+use crate::rules::Map;
+use crate::rules::milli::{point, tiles};
 
 /// Walls, rocks and cores of a map, and its edge.
 #[derive(Clone, Debug)]

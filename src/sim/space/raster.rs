@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use super::solid::Solid;
-use crate::sim::math::{Fx, Vec2};
+use crate::math::{Fx, Vec2};
 
 /// A strip is one tile wide.
 const STRIP_SHIFT: u32 = 16;

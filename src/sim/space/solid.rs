@@ -1,6 +1,6 @@
 //! The shapes of obstacles. All tests are exact, so rotating the map rotates their results.
 
-use crate::sim::math::{Fx, Vec2, dist2, length, square, with_length};
+use crate::math::{Fx, Vec2, dist2, length, square, with_length};
 
 /// An obstacle.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::arena::Arena;
-use crate::sim::math::Vec2;
-use crate::sim::rules::milli::{point, tiles};
-use crate::sim::rules::{Map, Milli, MilliPoint};
+use crate::math::Vec2;
+use crate::rules::milli::{point, tiles};
+use crate::rules::{Map, Milli, MilliPoint};
 
 /// The paths of bodies of one size over a map.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Values in a column of the state.
 
-use crate::sim::math::{Angle, Fx};
-use crate::sim::tick::{PlayerId, Tick};
+use crate::math::{Angle, Fx};
+use crate::tick::{PlayerId, Tick};
 
 /// A value in a column: plain bytes without padding, and a number for reports.
 pub trait Cell: bytemuck::NoUninit {
@@ -74,7 +74,7 @@ impl Cell for Fx {
 /// Makes a `repr(u8)` enum a [`Cell`]; the variants must be listed in the order of their numbers.
 macro_rules! enum_cell {
     ($type:ident, $($variant:ident),*) => {
-        impl $crate::sim::state::cell::Cell for $type {
+        impl $crate::state::cell::Cell for $type {
             fn little_endian(self) -> Self { self }
             fn number(self) -> i64 { i64::from(self as u8) }
             fn of_number(number: i64) -> Option<Self> {

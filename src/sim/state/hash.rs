@@ -11,7 +11,7 @@ pub const PARTS: usize = 8;
 pub struct StateHash {
     /// Of the whole state.
     pub whole: u64,
-    /// Of each table, in the order of [`crate::sim::GameState::PARTS`].
+    /// Of each table, in the order of [`crate::GameState::PARTS`].
     pub parts: [u64; PARTS],
 }
 

@@ -16,8 +16,8 @@ pub use self::unit_id::UnitId;
 
 use self::cell::enum_cell;
 use self::table::table;
-use crate::sim::math::{Angle, Fx, Vec2};
-use crate::sim::tick::{PLAYERS_MAX, PlayerId, Tick};
+use crate::math::{Angle, Fx, Vec2};
+use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most units alive at once.
 pub const UNITS_MAX: usize = 50_000;
@@ -316,7 +316,7 @@ table! {
     open: u8,
 }
 
-/// The whole state between two ticks: what is encoded, hashed and compared. Only [`crate::sim::World::step`]
+/// The whole state between two ticks: what is encoded, hashed and compared. Only [`crate::World::step`]
 /// changes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameState {

@@ -173,7 +173,7 @@ macro_rules! table {
 
             /// Removes the given rows, which ascend; the others keep their order.
             pub fn remove_rows(&mut self, gone: &[usize]) {
-                $($crate::sim::state::table::remove_cells(&mut self.$field, gone);)*
+                $($crate::state::table::remove_cells(&mut self.$field, gone);)*
             }
 
             /// Removes a row; those after it move up.
@@ -198,31 +198,31 @@ macro_rules! table {
             /// The hash of all values.
             #[must_use]
             pub fn hash(&self) -> u64 {
-                if self.len() <= $crate::sim::state::table::FEW {
-                    let mut bytes = [0; $crate::sim::state::table::FEW * (0 $(+ size_of::<$type>())*)];
+                if self.len() <= $crate::state::table::FEW {
+                    let mut bytes = [0; $crate::state::table::FEW * (0 $(+ size_of::<$type>())*)];
                     let mut gathered = 0;
-                    $($crate::sim::state::table::gather_cells(&mut bytes, &mut gathered, &self.$field);)*
+                    $($crate::state::table::gather_cells(&mut bytes, &mut gathered, &self.$field);)*
                     return twox_hash::XxHash3_64::oneshot(bytes.get(..gathered).unwrap_or(&bytes));
                 }
                 let sizes = [$(core::mem::size_of_val(self.$field.as_slice())),*];
-                if sizes.iter().sum::<usize>() <= $crate::sim::state::table::GATHERED_MAX {
+                if sizes.iter().sum::<usize>() <= $crate::state::table::GATHERED_MAX {
                     let mut bytes = arrayvec::ArrayVec::new();
-                    $($crate::sim::state::table::gather_column(&mut bytes, &self.$field);)*
+                    $($crate::state::table::gather_column(&mut bytes, &self.$field);)*
                     return twox_hash::XxHash3_64::oneshot(&bytes);
                 }
-                let mut hasher = $crate::sim::state::table::ColumnHasher::new();
+                let mut hasher = $crate::state::table::ColumnHasher::new();
                 $(hasher.write(&self.$field);)*
                 hasher.finish()
             }
 
             /// The first column that differs, with its first such row.
             #[must_use]
-            pub fn difference(&self, other: &Self) -> Option<$crate::sim::state::table::Difference> {
+            pub fn difference(&self, other: &Self) -> Option<$crate::state::table::Difference> {
                 $(
                     if let Some((row, a, b)) =
-                        $crate::sim::state::table::column_difference(&self.$field, &other.$field)
+                        $crate::state::table::column_difference(&self.$field, &other.$field)
                     {
-                        return Some($crate::sim::state::table::Difference {
+                        return Some($crate::state::table::Difference {
                             part: $part, row, unit: None, field: stringify!($field), values: [a, b],
                         });
                     }
@@ -237,7 +237,7 @@ macro_rules! table {
                 $(
                     if field == stringify!($field) {
                         if let Some(cell) = self.$field.get_mut(row) {
-                            *cell = $crate::sim::state::cell::Cell::disturbed(*cell);
+                            *cell = $crate::state::cell::Cell::disturbed(*cell);
                             return true;
                         }
                     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::net::discovery::{Beacon, RoomInfo, answer};
+use net::discovery::{Beacon, RoomInfo, answer};
 
 use super::lan::{self, Buffer, Lan};
 use super::service::Service;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::net::Time;
-use crate::net::discovery::{Directory, Dropped, FoundBy, Room};
+use net::Time;
+use net::discovery::{Directory, Dropped, FoundBy, Room};
 
 use super::lan::{self, Buffer, Lan};
 use super::service::Services;

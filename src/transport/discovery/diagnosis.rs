@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use if_addrs::IfAddr;
 
-use crate::net::discovery::{
+use crate::{DEFAULT_PORT, LAST_DEFAULT_PORT};
+use net::discovery::{
     Beacon, DISCOVERY_BYTES_MAX, Dropped, Found, FoundBy, Room, RoomId, RoomInfo, RoomQuery, VersionText,
     answer,
 };
-use crate::net::{Architecture, PlayerName};
-use crate::transport::{DEFAULT_PORT, LAST_DEFAULT_PORT};
+use net::{Architecture, PlayerName};
 
 use super::lan::{self, Buffer, Lan};
 use super::{AnnounceError, Announcer, BrowseError, Browser, DISCOVERY_PORT, Warning};
@@ -112,12 +112,17 @@ pub enum DiagnoseError {
 }
 
 /// Announces a room, looks for it and for those of others, and listens to what is broadcast, for `length`.
-/// The room answers this machine alone, so nobody else lists it. `build` is this program's simulation build; `ask`
+/// The room answers this machine alone, so nobody else lists it. `version` and `build` are this program's; `ask`
 /// are the addresses of a host to be asked directly, of which the first that answers is reported.
 ///
 /// # Errors
 /// If there is no socket, no thread or no randomness to do it with.
-pub fn diagnose(length: Duration, build: u32, ask: &[SocketAddr]) -> Result<Diagnosis, DiagnoseError> {
+pub fn diagnose(
+    length: Duration,
+    version: VersionText,
+    build: u32,
+    ask: &[SocketAddr],
+) -> Result<Diagnosis, DiagnoseError> {
     let mut seed = [0; 8];
     getrandom::fill(&mut seed).map_err(DiagnoseError::Random)?;
     let nonce = u64::from_le_bytes(seed) | 1;
@@ -127,7 +132,7 @@ pub fn diagnose(length: Duration, build: u32, ask: &[SocketAddr]) -> Result<Diag
     let free_ports = (DEFAULT_PORT..=LAST_DEFAULT_PORT).filter(|&port| is_free(port)).collect();
     // The announcer and the browser say why they cannot listen; here it is nothing heard.
     let listener = lan::listen().ok();
-    let beacon = beacon(RoomId(nonce), port, build);
+    let beacon = beacon(RoomId(nonce), port, version, build);
     let announcer = Announcer::start(beacon.clone())?;
     let browser = Browser::start()?;
     let mut examination = Examination {
@@ -388,7 +393,7 @@ fn is_optional(to: &SocketAddr) -> bool {
     to.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) || to.ip().is_loopback()
 }
 
-fn beacon(id: RoomId, port: u16, build: u32) -> Beacon {
+fn beacon(id: RoomId, port: u16, version: VersionText, build: u32) -> Beacon {
     Beacon {
         id,
         port,
@@ -398,7 +403,7 @@ fn beacon(id: RoomId, port: u16, build: u32) -> Beacon {
         seats: 2,
         locked: false,
         closed: false,
-        version: VersionText::new(crate::VERSION).expect("it fits, as a test says"),
+        version,
         build,
     }
 }

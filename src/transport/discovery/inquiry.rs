@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::lan::{self, Buffer};
-use crate::net::discovery::{RoomInfo, RoomQuery, VersionText};
+use net::discovery::{RoomInfo, RoomQuery, VersionText};
 
 /// How long each socket is listened to before the query is repeated.
 const ROUND: Duration = Duration::from_millis(50);

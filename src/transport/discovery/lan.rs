@@ -7,7 +7,7 @@ use std::time::Duration;
 use if_addrs::{IfAddr, Ifv4Addr};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::net::discovery::{DISCOVERY_BYTES_MAX, NETWORKS_MAX, Network};
+use net::discovery::{DISCOVERY_BYTES_MAX, NETWORKS_MAX, Network};
 
 use super::DISCOVERY_PORT;
 

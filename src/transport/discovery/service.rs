@@ -10,7 +10,7 @@ use mdns_sd::{
     TryRecvError,
 };
 
-use crate::net::discovery::{ADDRESSES_MAX, Beacon, HINTS_MAX, RoomId};
+use net::discovery::{ADDRESSES_MAX, Beacon, HINTS_MAX, RoomId};
 
 use super::{SERVICE_TYPE, lan};
 
@@ -186,9 +186,9 @@ impl Services {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Architecture;
-    use crate::net::discovery::VersionText;
-    use crate::net::{NAME_CHARS_MAX, PlayerName};
+    use net::Architecture;
+    use net::discovery::VersionText;
+    use net::{NAME_CHARS_MAX, PlayerName};
 
     #[test]
     fn any_name_makes_a_valid_record() {

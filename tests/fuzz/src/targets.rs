@@ -9,21 +9,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use arrayvec::ArrayVec;
-use mini_rts_arena::game::text_file;
-use mini_rts_arena::game::{DesyncBundle, Script, data};
-use mini_rts_arena::lab::compare::Study;
-use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
-use mini_rts_arena::net::message::{
+use game::text_file;
+use game::{DesyncBundle, Script, data};
+use lab::compare::Study;
+use net::discovery::{RoomInfo, RoomQuery};
+use net::message::{
     Bye, Chat, Choice, DesyncHashes, DesyncState, EntryRefused, Head, JoinChallenge, JoinConfirm, JoinEntry,
     JoinRefused, JoinRequest, JoinShare, Lobby, PacketId, Ping, Pong, Ready, Relayed, Rematch, Resume,
     Seating, ShownHead, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
-use mini_rts_arena::net::{
+use net::{
     Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_fair_inputs, decode_input,
     decode_inputs, decode_update, encode_fair_inputs, encode_input,
 };
-use mini_rts_arena::replay::{Replay, cut, verify_replay};
-use mini_rts_arena::sim::{
+use replay::{Replay, cut, verify_replay};
+use sim::{
     AttackBehaviour, DeltaCoder, GameState, HeroControl, Map, PLAYERS_MAX, Rules, SeatSetup, Setup, Tick,
     TickInputs, TickRate, World,
 };

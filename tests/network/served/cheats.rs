@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchError, MatchOutcome, Server};
-use mini_rts_arena::net::message::{PacketId, encode};
-use mini_rts_arena::net::{ClientInputsHeader, DropCause, encode_client_inputs};
-use mini_rts_arena::sim::math::{Fx, Vec2};
-use mini_rts_arena::sim::{Command, PlayerInput, Selection, Target, UnitId, When};
+use game::{MatchError, MatchOutcome, Server};
+use net::message::{PacketId, encode};
+use net::{ClientInputsHeader, DropCause, encode_client_inputs};
+use sim::math::{Fx, Vec2};
+use sim::{Command, PlayerInput, Selection, Target, UnitId, When};
 
-use super::net::{BOT, Net, relay_session, server_session};
+use super::star::{BOT, Net, relay_session, server_session};
 
 /// Where nobody else sends anything.
 const ELSEWHERE: Vec2 = Vec2 { x: Fx::from_bits(123_457), y: Fx::from_bits(-654_321) };

@@ -3,18 +3,16 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchEvent, MatchOutcome, Node as _, Server, data};
-use mini_rts_arena::net::message::{
-    Bye, Delivery, JoinConfirm, PacketId, Ping, Ready, Seating, Seats, decode, encode,
-};
-use mini_rts_arena::net::{
+use game::{MatchEvent, MatchOutcome, Node as _, Server, data};
+use net::message::{Bye, Delivery, JoinConfirm, PacketId, Ping, Ready, Seating, Seats, decode, encode};
+use net::{
     Architecture, Channel, ClientInputsHeader, End, Entropy, Event, GuestConfig, Join, Opened, OpeningRoom,
     PacketProtection, Refusal, Seat, ServerConfig, ServerSession, Time, Token, encode_client_inputs,
     encode_input,
 };
-use mini_rts_arena::sim::{PlayerId, PlayerInput, fingerprint};
+use sim::{PlayerId, PlayerInput, fingerprint};
 
-use super::net::{BOT, Net, SERVER, address, hash, server_config, settings};
+use super::star::{BOT, Net, SERVER, address, hash, server_config, settings};
 
 pub(crate) const BOTH: [Architecture; 2] = [Architecture::ClientServer, Architecture::Relay];
 

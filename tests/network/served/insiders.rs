@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, Node as _, Server};
-use mini_rts_arena::net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
-use mini_rts_arena::net::{
+use game::{MatchError, MatchEvent, MatchOptions, Node as _, Server};
+use net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
+use net::{
     ClientInputsHeader, DropCause, PacketProtection, ServerConfig, Settings, Time, encode_client_inputs,
 };
-use mini_rts_arena::sim::{Command, PlayerInput};
+use sim::{Command, PlayerInput};
 
 use super::insider::{BOTH, Insider, all_played, config, heard, room, run_pinging, vacated};
-use super::net::{BOT, Net, Seat, address, client_of, predicting, settings, staying};
+use super::star::{BOT, Net, Seat, address, client_of, predicting, settings, staying};
 
 /// Every farewell there is, with numbers that fit and numbers that do not.
 fn every_bye() -> Vec<Bye> {

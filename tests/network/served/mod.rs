@@ -3,21 +3,22 @@
 mod cheats;
 pub(crate) mod insider;
 mod insiders;
-pub(crate) mod net;
+
 mod repeats;
 mod seats;
+pub(crate) mod star;
 mod talk;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mini_rts_arena::game::{
+use game::{
     ControllerChoice, Inject, Match, MatchEvent, MatchOptions, MatchOutcome, Node as _, Server, Trace, data,
 };
-use mini_rts_arena::net::{Architecture, ServerSession, Time};
-use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick, fingerprint, math::Vec2};
+use net::{Architecture, ServerSession, Time};
+use sim::{Command, Direction, HeroControl, Tick, fingerprint, math::Vec2};
 
-use self::net::{
+use self::star::{
     BOT, Net, address, client, client_with, hash, legions, predicting, relay_session, server_session,
     session_with,
 };
@@ -270,7 +271,7 @@ fn a_walking_hero_is_predicted_and_updates_keep_coming() {
     let link = "delay=50ms,jitter=10ms,loss=5%";
     let mut net = Net::new(server_session("endless", Some(7200), 0, 2), link, &[BOT, None]);
     let (mut held, mut moved_after) = (HeroControl::default(), Vec::new());
-    let mut waits: Option<(Time, mini_rts_arena::sim::math::Vec2)> = None;
+    let mut waits: Option<(Time, sim::math::Vec2)> = None;
     net.run(Duration::from_secs(200), |net| {
         let now = net.now;
         let Some(game) = net.seats[1].game.as_mut().filter(|game| game.predictor().is_some()) else { return };
@@ -489,7 +490,7 @@ fn a_client_that_comes_back_with_its_token_has_the_right_state() {
         }
         let told = &net.seats[0].told;
         if seconds > 3 {
-            use mini_rts_arena::sim::PlayerId;
+            use sim::PlayerId;
             assert!(told.contains(&MatchEvent::Silent(PlayerId(1))), "{told:?}");
             assert!(told.contains(&MatchEvent::Heard(PlayerId(1))), "{told:?}");
         }
@@ -503,7 +504,7 @@ fn a_seat_that_is_not_taken_back_surrenders() {
     net.seats[1].game = None;
     net.run(Duration::from_secs(20), |_| {});
     assert!(net.is_over());
-    use mini_rts_arena::sim::PlayerId;
+    use sim::PlayerId;
     assert_eq!(net.seats[0].summary().outcome, MatchOutcome::PeerLost(PlayerId(1)));
     let served = net.served.as_ref().expect("over").as_ref().expect("played");
     assert_eq!(served.outcome, MatchOutcome::PeerLost(PlayerId(1)));

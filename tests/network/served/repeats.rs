@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchOptions, Server, ServerOptions, data};
-use mini_rts_arena::net::message::PacketId;
-use mini_rts_arena::net::{
+use game::{MatchOptions, Server, ServerOptions, data};
+use net::message::PacketId;
+use net::{
     Architecture, ClientInputsHeader, Entropy, ServerConfig, ServerSession, Time, encode_client_inputs,
 };
-use mini_rts_arena::sim::fingerprint;
-use mini_rts_arena::transport::{Impairment, LinkSpec};
+use sim::fingerprint;
+use transport::{Impairment, LinkSpec};
 
-use super::net::{BOT, Net, client_with, hash, legions, predicting, server_config};
+use super::star::{BOT, Net, client_with, hash, legions, predicting, server_config};
 
 /// From here on the loss is known: 128 datagrams have been counted.
 const KNOWN: Time = Time(10_000_000);

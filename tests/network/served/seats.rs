@@ -4,12 +4,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use mini_rts_arena::game::MatchEvent;
-use mini_rts_arena::net::message::{Bye, Chat, PacketId};
-use mini_rts_arena::net::{AdmissionRules, Architecture, ChatText, Refusal, ServerConfig};
+use game::MatchEvent;
+use net::message::{Bye, Chat, PacketId};
+use net::{AdmissionRules, Architecture, ChatText, Refusal, ServerConfig};
 
 use super::insider::{BOTH, Insider, all_played, ask, config, room, run_pinging, vacated};
-use super::net::{BOT, address};
+use super::star::{BOT, address};
 
 #[test]
 fn a_client_with_another_world_before_tick_0_loses_its_seat_alone() {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
-use mini_rts_arena::net::message::{Chat, Choice, PacketId, encode};
-use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, StallCause, Time};
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId, fingerprint};
+use game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
+use net::message::{Chat, Choice, PacketId, encode};
+use net::{Architecture, ChatText, DropCause, OnLoss, Settings, StallCause, Time};
+use sim::{AttackBehaviour, PlayerId, fingerprint};
 
-use super::net::{
+use super::star::{
     BOT, Net, Seat, client_of, hash, predicting, relay_session, server_session, session_of, settings, staying,
 };
 

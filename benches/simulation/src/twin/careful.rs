@@ -4,10 +4,11 @@
 
 use glam::Vec2;
 use hecs::{CommandBuffer, Entity, World};
-use mini_rts_arena::lab::Plan;
+use lab::Plan;
 use rustc_hash::FxHashMap;
 
-use super::rules::{Foe, Kind, Me, NEVER, Order, SEARCH_TICKS, Terms, milli, round_crossing};
+use super::geometry::{milli, round_crossing};
+use super::rules::{Foe, Kind, Me, NEVER, Order, SEARCH_TICKS, Terms};
 use super::{Arrow, Battle, Body, Facing, Health, Ordered, Step, Target, Team, Walk, Weapon};
 
 /// What is kept from tick to tick.

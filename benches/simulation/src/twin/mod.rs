@@ -5,6 +5,7 @@
 //! hurt, events, and everything that makes the simulation deterministic.
 
 mod careful;
+mod geometry;
 mod naive;
 mod rules;
 mod solids;
@@ -14,8 +15,8 @@ pub(crate) use naive::Naive;
 
 use glam::Vec2;
 use hecs::{Entity, World};
-use mini_rts_arena::lab::{Plan, Soldier, Sortie};
-use mini_rts_arena::sim::{AttackBehaviour, Tick};
+use lab::{Plan, Soldier, Sortie};
+use sim::{AttackBehaviour, Tick};
 
 use crate::Engine;
 use rules::{Kind, NEVER, Order, Terms};
@@ -95,7 +96,7 @@ pub(crate) struct Twin<S> {
 impl<S: Step> Twin<S> {
     pub(crate) fn new(name: &'static str, plan: Plan) -> Self {
         let circles: Vec<Vec2> =
-            plan.map.circles.iter().map(|&(x, y)| Vec2::new(rules::milli(x), rules::milli(y))).collect();
+            plan.map.circles.iter().map(|&(x, y)| Vec2::new(geometry::milli(x), geometry::milli(y))).collect();
         let solids = Solids::new(&plan.map, &plan.rules);
         let mut battle = Battle {
             circles: vec![Circle::default(); circles.len()],
@@ -264,6 +265,6 @@ fn form_up(soldiers: &mut [Placed], target: Vec2) {
     }
 }
 
-fn vec2(at: mini_rts_arena::sim::math::Vec2) -> Vec2 {
+fn vec2(at: sim::math::Vec2) -> Vec2 {
     Vec2::new(at.x.to_num(), at.y.to_num())
 }

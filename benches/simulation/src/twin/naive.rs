@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use glam::Vec2;
 use hecs::{Entity, World};
-use mini_rts_arena::lab::Plan;
+use lab::Plan;
 
-use super::rules::{Foe, Kind, Me, NEVER, Order, SEARCH_TICKS, Terms, round_crossing};
+use super::geometry::round_crossing;
+use super::rules::{Foe, Kind, Me, NEVER, Order, SEARCH_TICKS, Terms};
 use super::{Arrow, Battle, Body, Facing, Health, Ordered, Step, Target, Team, Walk, Weapon};
 
 /// Side of a cell, tiles.

@@ -1,9 +1,9 @@
 //! Walls, rocks and cores in floats.
 
 use glam::Vec2;
-use mini_rts_arena::sim::{Map, Rules};
+use sim::{Map, Rules};
 
-use super::rules::{milli, round_crossing};
+use super::geometry::{milli, round_crossing};
 
 /// Side of a square of the index, tiles.
 const SQUARE: f32 = 16.0;

@@ -10,9 +10,9 @@ use comfy_table::Table;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-use crate::report::right;
+use crate::table::right;
 use heap::asked_by;
-use mini_rts_arena::lab::median;
+use lab::median;
 use ours::Ours;
 use theirs::Theirs;
 

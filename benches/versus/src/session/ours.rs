@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::{CLICK_TICKS_MAX, Meter, ONE_WAY, Sessions};
-use mini_rts_arena::net::{
+use net::{
     AdmissionRules, Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, Join,
     LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Settings, Time,
 };
-use mini_rts_arena::sim::math::{Fx, Vec2};
-use mini_rts_arena::sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
+use sim::math::{Fx, Vec2};
+use sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
 
 /// Longest virtual time between two looks at a session.
 const STEP_MAX: Duration = Duration::from_millis(50);
@@ -113,7 +113,7 @@ impl Sessions for Ours {
                 if peer.ran >= peer.click_at {
                     peer.click_at = peer.ran + self.random.u32(1..=CLICK_TICKS_MAX);
                     let command = click(&mut self.random);
-                    let wish = mini_rts_arena::sim::Tick(peer.ran);
+                    let wish = sim::Tick(peer.ran);
                     meter.calls(|| peer.session.submit_command(wish, now, command)).context("a command")?;
                 }
                 peer.out.leave(now, peer.address, &mut self.in_flight);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::PlayScreen;
 use crate::gui::draw::layout;
 use crate::gui::window::window;
-use mini_rts_arena::sim::{ControlBehaviour, PlayerId};
+use sim::{ControlBehaviour, PlayerId};
 
 impl PlayScreen {
     /// Where the own units are, so that a test can click on them.

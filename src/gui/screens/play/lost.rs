@@ -4,8 +4,8 @@ use super::{Overlay, PlayScreen};
 use crate::gui::page::Page;
 use crate::gui::screens::notices::name_of;
 use crate::gui::screens::prompt::{Answer, Prompt};
-use mini_rts_arena::game::{Control, View};
-use mini_rts_arena::sim::PlayerId;
+use game::{Control, View};
+use sim::PlayerId;
 use std::time::Duration;
 
 /// Time after which a player who waits for a lost one is asked again.
@@ -163,7 +163,7 @@ fn words(view: &View, silent_s: f64) -> (String, String) {
 mod tests {
     use super::*;
     use crate::gui::test_view::test_view;
-    use mini_rts_arena::net::{LinkStatus, Time};
+    use net::{LinkStatus, Time};
 
     /// The links to these players, with the seconds for which each has been silent.
     fn view(lost: u8, silent: &[(u8, u64)]) -> View {

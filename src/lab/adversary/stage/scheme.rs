@@ -7,9 +7,9 @@ use super::super::books::{Book, Books};
 use super::super::insider::{NO_PRESSURE, Pressure};
 use super::super::plan::{Goal, Holding};
 use super::{Player, READY_AT, Stage};
-use crate::game::{Node as _, Session};
-use crate::lab::sessions::hero_of;
-use crate::net::message::{Choice, Seats};
+use crate::sessions::hero_of;
+use game::{Node as _, Session};
+use net::message::{Choice, Seats};
 
 impl Stage<'_> {
     /// Lets the adversary do what it likes.

@@ -7,11 +7,11 @@ use super::super::oracles::{
 };
 use super::super::plan::Goal;
 use super::{ASK_AGAIN, NOTE_EVERY, Played, Player, Stage};
-use crate::game::{MatchOutcome, Session};
-use crate::lab::audit::Oracle;
-use crate::lab::virtual_match::{PeerEnd, end};
-use crate::net::Time;
-use crate::sim::{PlayerId, Tick};
+use crate::audit::Oracle;
+use crate::virtual_match::{PeerEnd, end};
+use game::{MatchOutcome, Session};
+use net::Time;
+use sim::{PlayerId, Tick};
 
 impl Stage<'_> {
     /// Notes when an honest seat was given, and asks again where it was refused.

@@ -6,14 +6,14 @@ mod scale;
 use std::collections::BTreeMap;
 
 use super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point};
-use crate::lab::compare::analysis::Analysis;
-use crate::lab::compare::comparison::Factor;
-use crate::lab::compare::metric::{LatencyKind, Measure};
-use crate::lab::compare::row::{Cell, Experiment, Topology};
-use crate::lab::compare::statistics::{Mean, mean};
-use crate::lab::compare::summary::CellSummary;
-use crate::lab::compare::wording;
-use crate::net::Architecture;
+use crate::compare::analysis::Analysis;
+use crate::compare::comparison::Factor;
+use crate::compare::metric::{LatencyKind, Measure};
+use crate::compare::row::{Cell, Experiment, Topology};
+use crate::compare::statistics::{Mean, mean};
+use crate::compare::summary::CellSummary;
+use crate::compare::wording;
+use net::Architecture;
 
 /// Round trip and loss of the setting that is looked at closely, as near as the study comes to them.
 const CLOSE_UP: (f64, f64) = (100.0, 0.02);
@@ -49,7 +49,7 @@ impl Figure {
 }
 
 /// The figures that come first, in the order of their numbers.
-pub(in crate::lab::compare) fn headline(analysis: &Analysis<'_>) -> Vec<Figure> {
+pub(in crate::compare) fn headline(analysis: &Analysis<'_>) -> Vec<Figure> {
     let grid = Grid::of(analysis.cells, Experiment::Defaults);
     let all = [
         headline::by_round_trip(analysis, &grid),

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use super::STYLE;
 use super::figures::{Figure, headline};
 use super::plot::{self, Plot};
-use crate::lab::compare::analysis::Analysis;
+use crate::compare::analysis::Analysis;
 
 /// Width and height of a panel, with room for its title.
 const PANEL: [u32; 2] = [480, 384];

@@ -4,8 +4,8 @@
 use core::fmt::Display;
 use maud::{Markup, html};
 
-use crate::lab::compare::statistics::Mean;
-use crate::lab::compare::wording::short;
+use crate::compare::statistics::Mean;
+use crate::compare::wording::short;
 
 /// Size of a panel in units of its own; shown at half of it to three quarters.
 const SIZE: [f64; 2] = [760.0, 560.0];

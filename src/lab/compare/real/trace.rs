@@ -8,9 +8,9 @@ use std::io::{self, BufRead};
 use super::super::latencies::{Latencies, Seen};
 use super::super::row::{Cell, MatchRow, Series, Source};
 use super::super::trial::{Display, Freezes, WARM_UP};
-use crate::game::Script;
-use crate::net::{Architecture, Time};
-use crate::sim::PLAYERS_MAX;
+use game::Script;
+use net::{Architecture, Time};
+use sim::PLAYERS_MAX;
 
 /// Bytes of an IPv4 and a UDP header.
 const HEADER_BYTES: u64 = 28;
@@ -251,9 +251,9 @@ fn hash(result: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::ScriptLine;
-    use crate::lab::compare::{Quantiles, base_cell};
-    use crate::sim::Command;
+    use crate::compare::{Quantiles, base_cell};
+    use game::ScriptLine;
+    use sim::Command;
 
     /// Two players; the first gives one command at 6 s, which both run 40 ms later in tick 362.
     fn traces() -> Vec<NodeTrace> {

@@ -4,10 +4,10 @@ use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{QUANTILES, Quantiles};
-use crate::lab::compare::metric::Percentile;
+use crate::compare::metric::Percentile;
 
 /// The value of `sorted` at the nearest rank to a share: a value that was measured.
-pub(in crate::lab::compare) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+pub(in crate::compare) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1).min(sorted.len().checked_sub(1)?)).copied()
 }

@@ -5,9 +5,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::collections::VecDeque;
 
-use crate::bot::{Bot, BotLevel};
-use crate::net::Time;
-use crate::sim::{HeroControl, PlayerId, PlayerInput, Tick, World};
+use bot::{Bot, BotLevel};
+use net::Time;
+use sim::{HeroControl, PlayerId, PlayerInput, Tick, World};
 
 /// From what it sees to its action: at least this,
 const REACTION: Duration = Duration::from_millis(170);
@@ -68,8 +68,8 @@ impl BotPlayer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::{Cell, trial::setup_of};
-    use crate::sim::TickInputs;
+    use crate::compare::{Cell, trial::setup_of};
+    use sim::TickInputs;
 
     #[test]
     fn it_acts_on_the_wall_clock_after_what_it_saw() {

@@ -2,9 +2,9 @@
 
 use twox_hash::XxHash3_64;
 
-use crate::game::Script;
-use crate::net::Time;
-use crate::sim::{Command, PLAYERS_MAX, Tick, TickInputs};
+use game::Script;
+use net::Time;
+use sim::{Command, PLAYERS_MAX, Tick, TickInputs};
 
 /// Frames per second of every display.
 const FRAMES_PER_S: u64 = 60;
@@ -133,21 +133,21 @@ impl CommandTraces {
 
 /// A display with a fixed frame rate, whose phase does not depend on that of the ticks.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lab::compare) struct Display {
+pub(in crate::compare) struct Display {
     /// Microseconds from tick 0 to a frame.
     pub(super) phase_us: u64,
 }
 
 impl Display {
     /// Of a player in the match of a seed.
-    pub(in crate::lab::compare) fn of(player: usize, seed: u64) -> Self {
+    pub(in crate::compare) fn of(player: usize, seed: u64) -> Self {
         const FRAME_US: u64 = 16_667;
         Self { phase_us: XxHash3_64::oneshot_with_seed(seed, &[player as u8, b'd']) % FRAME_US }
     }
 
     /// The first frame after `at`; both count from tick 0. A picture moves from state to state within a tick, so
     /// a frame at the very instant of a new state shows nothing of it.
-    pub(in crate::lab::compare) fn frame_after(self, at_us: u64) -> u64 {
+    pub(in crate::compare) fn frame_after(self, at_us: u64) -> u64 {
         let since = (at_us + 1_000_000 - self.phase_us) * FRAMES_PER_S / 1_000_000;
         self.phase_us + ((since + 1) * 1_000_000).div_ceil(FRAMES_PER_S) - 1_000_000
     }

@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use crate::lab::bench::timed;
-use crate::lab::compare::row::{Cell, Experiment};
-use crate::net::Architecture;
-use crate::sim::{DeltaCoder, GameState};
+use crate::compare::row::{Cell, Experiment};
+use crate::timing::timed;
+use net::Architecture;
+use sim::{DeltaCoder, GameState};
 
 /// Processor time of a node, while it counts.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! What a screen shows at one instant, and how far two screens are apart.
 
-use crate::sim::{GameState, UnitId};
+use sim::{GameState, UnitId};
 
 /// Bins of the distances of units that move: the last has all beyond.
 const BINS: usize = 512;

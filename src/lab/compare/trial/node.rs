@@ -8,11 +8,11 @@ use super::command_trace::{Applied, CommandTraces, Display};
 use super::cost::Cpu;
 use super::divergence::Picture;
 use super::stalls::{Freezes, Stalls};
-use crate::game::{Match, MatchEvent, MatchOutcome, Node, Predictor, Server};
-use crate::lab::compare::row::Experiment;
-use crate::lab::scenario::PeerClock;
-use crate::net::{Architecture, DueTick, Source, Stall, StallCause, Time, Transmit};
-use crate::sim::{Command, GameState, PLAYERS_MAX, StateHash, Tick, World};
+use crate::compare::row::Experiment;
+use crate::scenario::PeerClock;
+use game::{Match, MatchEvent, MatchOutcome, Node, Predictor, Server};
+use net::{Architecture, DueTick, Source, Stall, StallCause, Time, Transmit};
+use sim::{Command, GameState, PLAYERS_MAX, StateHash, Tick, World};
 
 /// Where clocks are wrong, each shows so much more than the one before.
 const CLOCK_STEP_US: u64 = 7_000_000;
@@ -444,8 +444,8 @@ watched!(Referee, server);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::plan::base_cell;
-    use crate::net::Architecture;
+    use crate::compare::row::base_cell;
+    use net::Architecture;
 
     #[test]
     fn clocks_are_wrong_by_turns_and_by_as_much_as_a_cell_says() {

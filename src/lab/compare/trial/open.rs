@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Cell;
-use crate::game::{Match, MatchOptions, Server, ServerOptions, Session, data};
-use crate::lab::battlefield::{Battlefield, Plan};
-use crate::lab::compare::preset::slow_link_of;
-use crate::lab::compare::row::Experiment;
-use crate::lab::compare::script::Recorded;
-use crate::lab::sessions::{Table, hero_of, is_encrypted, settings};
-use crate::net::{Architecture, BITS_PER_S_USUAL, InputDelay, Time};
-use crate::sim::{GameState, Rules, SeatSetup, Setup, TickRate, UnitRules, World};
+use crate::battlefield::{Battlefield, Plan};
+use crate::compare::preset::slow_link_of;
+use crate::compare::row::Experiment;
+use crate::compare::script::Recorded;
+use crate::sessions::{Table, hero_of, is_encrypted, settings};
+use game::{Match, MatchOptions, Server, ServerOptions, Session, data};
+use net::{Architecture, BITS_PER_S_USUAL, InputDelay, Time};
+use sim::{GameState, Rules, SeatSetup, Setup, TickRate, UnitRules, World};
 
 /// The limit of bandwidth where there is none: a gigabit.
 const BITS_PER_S_MOST: u64 = 1_000_000_000;
@@ -158,8 +158,8 @@ fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::plan::base_cell;
-    use crate::sim::{Tick, TickInputs};
+    use crate::compare::row::base_cell;
+    use sim::{Tick, TickInputs};
 
     #[test]
     fn armies_of_a_battle_have_the_size_they_are_said_to_have_and_fight_on() {

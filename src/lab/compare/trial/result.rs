@@ -4,14 +4,14 @@ use super::Run;
 use super::command_trace::CommandTrace;
 use super::cost::StateSizes;
 use super::node::{Player, Referee};
-use crate::game::MatchOutcome;
-use crate::lab::compare::latencies::{Latencies, Seen};
-use crate::lab::compare::order_row::OrderRow;
-use crate::lab::compare::row::{Experiment, MatchRow, Series, Topology};
-use crate::lab::compare::statistics::mean;
-use crate::lab::simnet::Account;
-use crate::net::Time;
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use crate::compare::latencies::{Latencies, Seen};
+use crate::compare::order_row::OrderRow;
+use crate::compare::row::{Experiment, MatchRow, Series, Topology};
+use crate::compare::statistics::mean;
+use crate::simnet::Account;
+use game::MatchOutcome;
+use net::Time;
+use sim::{PLAYERS_MAX, PlayerId};
 
 impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {

@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use super::super::row::{Cell, Experiment};
 use super::{Run, Trial, TrialError};
-use crate::game::Node;
-use crate::net::Time;
-use crate::sim::{GameState, Setup};
+use game::Node;
+use net::Time;
+use sim::{GameState, Setup};
 
 /// Two to four screens of one match, at the same instants.
 pub struct Screens {

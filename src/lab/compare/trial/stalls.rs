@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use crate::lab::compare::row::Cell;
-use crate::net::{Stall, StallCause, Time};
+use crate::compare::row::Cell;
+use net::{Stall, StallCause, Time};
 
 /// The stalls of one node within what counts.
 #[derive(Clone, Debug)]
@@ -52,18 +52,18 @@ const FREEZES_AFTER: Duration = Duration::from_millis(100);
 /// its view. A tick is late from when it was due, the time between two updates after the last, so that fewer updates
 /// are no freezes; and only the time beyond [`FREEZES_AFTER`] counts, so that none leaps over a threshold.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lab::compare) struct Freezes {
+pub(in crate::compare) struct Freezes {
     window: [Time; 2],
     /// Of a tick, or of a server's updates.
     period: Duration,
     /// Together, in milliseconds.
-    pub(in crate::lab::compare) ms: f64,
+    pub(in crate::compare) ms: f64,
     /// The longest, in milliseconds.
-    pub(in crate::lab::compare) max_ms: f64,
+    pub(in crate::compare) max_ms: f64,
 }
 
 impl Freezes {
-    pub(in crate::lab::compare) fn new(window: [Time; 2], cell: &Cell) -> Self {
+    pub(in crate::compare) fn new(window: [Time; 2], cell: &Cell) -> Self {
         let hz = if cell.updates > 0 { cell.updates } else { cell.tick_hz };
         Self { window, period: Duration::from_secs(1) / hz.max(1), ms: 0.0, max_ms: 0.0 }
     }
@@ -74,7 +74,7 @@ impl Freezes {
     }
 
     /// No tick was confirmed from `from` to `to`; what lies outside what counts is left out.
-    pub(in crate::lab::compare) fn add(&mut self, from: Time, to: Time) {
+    pub(in crate::compare) fn add(&mut self, from: Time, to: Time) {
         let begins = from.plus(self.period + FREEZES_AFTER).max(self.window[0]);
         let ends = to.min(self.window[1]);
         if begins < ends {
@@ -87,8 +87,8 @@ impl Freezes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::compare::base_cell;
-    use crate::net::Architecture;
+    use crate::compare::base_cell;
+    use net::Architecture;
 
     #[test]
     fn a_stall_is_cut_at_seconds_and_at_the_ends_of_what_counts() {

@@ -2,13 +2,13 @@
 //! other yet: the host passes their lines on.
 
 use super::{LockstepSession, Phase};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::indexed::BySeat;
-use crate::net::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
-use crate::net::time::Time;
-use crate::net::wire::chat_text::ChatText;
-use crate::net::wire::message::{Chat, PacketId};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::indexed::BySeat;
+use crate::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
+use crate::time::Time;
+use crate::wire::chat_text::ChatText;
+use crate::wire::message::{Chat, PacketId};
 
 /// How much each player may still send.
 #[derive(Clone, Debug)]

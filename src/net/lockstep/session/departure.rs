@@ -15,16 +15,16 @@ use core::time::Duration;
 
 use super::stalls::DECIDE_WITHIN;
 use super::{LockstepSession, Phase, SAMPLE_HOLDOFF};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::indexed::BySeat;
-use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::table::link::Link;
-use crate::net::table::settings::OnLoss;
-use crate::net::table::stall_budget::longest;
-use crate::net::time::Time;
-use crate::net::wire::message::{Bye, Head, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
-use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::indexed::BySeat;
+use crate::lockstep::gate::QUEUE_TICKS;
+use crate::table::link::Link;
+use crate::table::settings::OnLoss;
+use crate::table::stall_budget::longest;
+use crate::time::Time;
+use crate::wire::message::{Bye, Head, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// How long an agreement may hold the match up before peers that claim inputs of a suspect without relaying
 /// them are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of their link.
@@ -412,8 +412,7 @@ impl LockstepSession {
             return Err(OutOfPlace);
         }
         // All of it is validated before any of it is used.
-        let is_input =
-            |bytes: &[u8]| crate::net::wire::message::decode::<crate::sim::PlayerInput>(bytes).is_ok();
+        let is_input = |bytes: &[u8]| crate::wire::message::decode::<sim::PlayerInput>(bytes).is_ok();
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
             return Err(OutOfPlace);
         }

@@ -2,15 +2,15 @@
 
 use super::play::low_bits;
 use super::{LockstepSession, Phase};
-use crate::net::connection::CLOSE_WITHIN;
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::End;
-use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::table::link::Link;
-use crate::net::table::stall_budget::whole;
-use crate::net::wire::message::{Bye, PacketId};
-use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
+use crate::connection::CLOSE_WITHIN;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::End;
+use crate::lockstep::gate::QUEUE_TICKS;
+use crate::table::link::Link;
+use crate::table::stall_budget::whole;
+use crate::wire::message::{Bye, PacketId};
 use arrayvec::ArrayVec;
+use sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
 
 /// A peer that has not finished this part of a whole budget ([`whole`]) after the last tick here is lost: if a third peer
 /// withholds its last inputs, it takes them from others long before.

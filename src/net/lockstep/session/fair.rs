@@ -3,23 +3,23 @@
 
 use super::play::Play;
 use super::{LockstepSession, Phase};
-use crate::net::connection::keys::SecretRng;
-use crate::net::connection::protection::BODY_BYTES_MAX;
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::lockstep::fair::FairPlay;
-use crate::net::table::delay::{BEYOND_OTHERS_MAX_US, DelayControl};
-use crate::net::table::link::{Front, Link};
-use crate::net::time::Time;
-use crate::net::wire::fair_inputs::{
+use crate::connection::keys::SecretRng;
+use crate::connection::protection::BODY_BYTES_MAX;
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::lockstep::fair::FairPlay;
+use crate::table::delay::{BEYOND_OTHERS_MAX_US, DelayControl};
+use crate::table::link::{Front, Link};
+use crate::time::Time;
+use crate::wire::fair_inputs::{
     COMMITMENTS_PER_DATAGRAM_MAX, Commitment, FAIR_BYTES_MAX, FairHeader, Nonce, decode_fair_inputs,
     write_fair_inputs,
 };
-use crate::net::wire::inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs};
-use crate::net::wire::message::{Body, Malformed, Seats};
-use crate::sim::{PlayerId, Tick};
+use crate::wire::inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs};
+use crate::wire::message::{Body, Malformed, Seats};
 use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
+use sim::{PlayerId, Tick};
 use zeroize::Zeroizing;
 
 /// What a PlayerInput datagram says, in a match of either kind.
@@ -270,7 +270,7 @@ impl LockstepSession {
     fn farthest_us(&self) -> i64 {
         let tick_us = self.play.as_ref().map_or(0, |play| play.own.clock.tick_us());
         let here = self.links.iter().filter(|link| self.is_direct(link));
-        let mut most: ArrayVec<i64, { crate::sim::PLAYERS_MAX - 1 }> =
+        let mut most: ArrayVec<i64, { sim::PLAYERS_MAX - 1 }> =
             here.map(|link| link.required_max_us(tick_us)).collect();
         most.sort_unstable();
         most.iter().rev().take(2).sum()

@@ -5,14 +5,14 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
 use super::{LockstepSession, Phase};
-use crate::net::connection::keys::CipherKind;
-use crate::net::connection::signing::{Signer, SigningKey};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::lockstep::gate::{QUEUE_TICKS, TooFarAhead};
-use crate::net::lockstep::heads::{Equivocation, HEADS_SHOWN_MAX, Heads, SIGNED_SEATS_MIN};
-use crate::net::table::link::Link;
-use crate::net::wire::message::{Head, PacketId, Relayed, Seating, ShownHead, encode};
-use crate::sim::{HeroControl, PLAYERS_MAX, PlayerId, Tick};
+use crate::connection::keys::CipherKind;
+use crate::connection::signing::{Signer, SigningKey};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::lockstep::gate::{QUEUE_TICKS, TooFarAhead};
+use crate::lockstep::heads::{Equivocation, HEADS_SHOWN_MAX, Heads, SIGNED_SEATS_MIN};
+use crate::table::link::Link;
+use crate::wire::message::{Head, PacketId, Relayed, Seating, ShownHead, encode};
+use sim::{HeroControl, PLAYERS_MAX, PlayerId, Tick};
 
 const MATCH: &str = "mini-rts-arena 2026-11 the match in which heads are signed";
 

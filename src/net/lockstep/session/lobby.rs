@@ -1,11 +1,11 @@
 //! The lobby: who has taken which seat, and who is ready.
 
 use super::{Guest, LockstepSession, Phase, Role};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::time::Time;
-use crate::net::wire::message::{Bye, Choice, Lobby, LobbySeat, PacketId, SeatInfo};
-use crate::sim::PlayerId;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::time::Time;
+use crate::wire::message::{Bye, Choice, Lobby, LobbySeat, PacketId, SeatInfo};
+use sim::PlayerId;
 
 impl LockstepSession {
     /// Chooses a hero, and in the lobby whether this player is ready. After a match the hero is for a rematch.

@@ -10,13 +10,13 @@
 use super::{LockstepSession, Phase};
 use core::time::Duration;
 
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{Event, Stall, StallCause};
-use crate::net::mutation::Mutation;
-use crate::net::table::pause::{LONG_STALL, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
-use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Resume};
-use crate::sim::{PlayerId, Tick, TickInputs};
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{Event, Stall, StallCause};
+use crate::mutation::Mutation;
+use crate::table::pause::{LONG_STALL, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
+use crate::time::Time;
+use crate::wire::message::{PacketId, Resume};
+use sim::{PlayerId, Tick, TickInputs};
 
 /// The time of ticks from one countdown after a stall to the next.
 const COUNTDOWNS_APART: Duration = Duration::from_secs(120);
@@ -71,7 +71,7 @@ impl LockstepSession {
         Some(Pause { by: current.by, until: current.until })
     }
 
-    /// Ends the pause in progress, after a countdown. (A pause begins with [`crate::sim::Command::Pause`].)
+    /// Ends the pause in progress, after a countdown. (A pause begins with [`sim::Command::Pause`].)
     pub fn resume(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.resume_at(self.now.plus(RESUME_COUNTDOWN));

@@ -9,28 +9,26 @@ use super::departure::{ASK_LOST_EVERY, Departures};
 use super::pause::Pauses;
 use super::stalls::Stalls;
 use super::{LEAD_TICKS_MAX, LockstepSession};
-use crate::net::connection::LOSSY_PER_MILLE;
-use crate::net::connection::protection::BODY_BYTES_MAX;
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{DueTick, Stall, StallCause};
-use crate::net::lockstep::desync::History;
-use crate::net::lockstep::fair::FairPlay;
-use crate::net::lockstep::gate::{CanonicalInput, Lockstep, canonical};
-use crate::net::lockstep::heads::Heads;
-use crate::net::table::clock::TickClock;
-use crate::net::table::delay::InputDelay;
-use crate::net::table::link::{Front, Link};
-use crate::net::table::local_inputs::COMMITTED_MAX;
-use crate::net::table::own_inputs::OwnInputs;
-use crate::net::table::settings::Settings;
-use crate::net::time::Time;
-use crate::net::wire::given::{Given, GivenTimes, decode_input};
-use crate::net::wire::inputs::{
-    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, write_inputs,
-};
-use crate::net::wire::message::{Body, MatchConfig, PacketId};
-use crate::net::wire::short::restore;
-use crate::sim::{
+use crate::connection::LOSSY_PER_MILLE;
+use crate::connection::protection::BODY_BYTES_MAX;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{DueTick, Stall, StallCause};
+use crate::lockstep::desync::History;
+use crate::lockstep::fair::FairPlay;
+use crate::lockstep::gate::{CanonicalInput, Lockstep, canonical};
+use crate::lockstep::heads::Heads;
+use crate::table::clock::TickClock;
+use crate::table::delay::InputDelay;
+use crate::table::link::{Front, Link};
+use crate::table::local_inputs::COMMITTED_MAX;
+use crate::table::own_inputs::OwnInputs;
+use crate::table::settings::Settings;
+use crate::time::Time;
+use crate::wire::given::{Given, GivenTimes, decode_input};
+use crate::wire::inputs::{HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, write_inputs};
+use crate::wire::message::{Body, MatchConfig, PacketId};
+use crate::wire::short::restore;
+use sim::{
     HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
 };
 

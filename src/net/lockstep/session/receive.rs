@@ -2,16 +2,16 @@
 //! channel.
 
 use super::{LockstepSession, Phase, Role};
-use crate::net::connection::protection::{Opened, OpeningRoom, connection_id};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::expected::Expected;
-use crate::net::outbox::Source;
-use crate::net::table::hosted_room::HostedRoom;
-use crate::net::table::link::Link;
-use crate::net::table::pause::LONG_STALL;
-use crate::net::wire::message::{Delivery, DesyncState, PacketId, Relayed, decode, encode};
-use crate::sim::PlayerId;
+use crate::connection::protection::{Opened, OpeningRoom, connection_id};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
+use crate::expected::Expected;
+use crate::outbox::Source;
+use crate::table::hosted_room::HostedRoom;
+use crate::table::link::Link;
+use crate::table::pause::LONG_STALL;
+use crate::wire::message::{Delivery, DesyncState, PacketId, Relayed, decode, encode};
+use sim::PlayerId;
 
 impl LockstepSession {
     /// Which datagrams this session can use now.

@@ -6,13 +6,13 @@
 //! datagrams of the earlier match are recognised by their packet number.
 
 use super::{LockstepSession, Phase, Role};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::indexed::BySeat;
-use crate::net::table::rematch::next_config;
-use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Rematch, Seating, Seats};
-use crate::sim::PlayerId;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::indexed::BySeat;
+use crate::table::rematch::next_config;
+use crate::time::Time;
+use crate::wire::message::{PacketId, Rematch, Seating, Seats};
+use sim::PlayerId;
 
 /// The votes on a rematch of the match that is running or has ended.
 #[derive(Clone, Debug, Default)]

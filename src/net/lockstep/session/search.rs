@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{LockstepSession, Phase};
-use crate::net::connection::MESSAGE_BYTES_MAX;
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::lockstep::desync::Search;
-use crate::net::mutation::Mutation;
-use crate::net::table::link::Link;
-use crate::net::time::Time;
-use crate::net::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
-use crate::sim::Tick;
+use crate::connection::MESSAGE_BYTES_MAX;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::lockstep::desync::Search;
+use crate::mutation::Mutation;
+use crate::table::link::Link;
+use crate::time::Time;
+use crate::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
+use sim::Tick;
 
 /// Time in which a peer of three or more that claims a difference must show its hashes: meanwhile those that search
 /// commit nothing, and hold the others up who see no difference. At least [`CLAIM_TRIES`] times the retransmission

@@ -6,22 +6,22 @@
 
 use super::play::Play;
 use super::{LockstepSession, Phase, Role};
-use crate::net::connection::Connection;
-use crate::net::connection::path::Trust;
-use crate::net::connection::protection::PacketProtection;
-use crate::net::connection::words::AuthString;
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::table::admission::READY_WITHIN;
-use crate::net::table::link::Link;
-use crate::net::table::lobby::LobbyNews;
-use crate::net::table::rematch::are_same_players;
-use crate::net::table::words::table_words;
-use crate::net::time::Time;
-use crate::net::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start, encode};
-use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
+use crate::connection::Connection;
+use crate::connection::path::Trust;
+use crate::connection::protection::PacketProtection;
+use crate::connection::words::AuthString;
+use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::table::admission::READY_WITHIN;
+use crate::table::link::Link;
+use crate::table::lobby::LobbyNews;
+use crate::table::rematch::are_same_players;
+use crate::table::words::table_words;
+use crate::time::Time;
+use crate::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start, encode};
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
+use sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// The current seating.
 #[derive(Clone, Debug)]

@@ -4,20 +4,18 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::play::Play;
 use super::{Guest, LockstepSession, Phase, Role};
-use crate::net::connection::Connection;
-use crate::net::connection::handshake::Entrant;
-use crate::net::connection::path::Trust;
-use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::{End, Event};
-use crate::net::outbox::Source;
-use crate::net::table::admission::{Grant, Occupancy};
-use crate::net::table::link::Link;
-use crate::net::wire::message::{
-    Bye, JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats,
-};
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use crate::connection::Connection;
+use crate::connection::handshake::Entrant;
+use crate::connection::path::Trust;
+use crate::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::{End, Event};
+use crate::outbox::Source;
+use crate::table::admission::{Grant, Occupancy};
+use crate::table::link::Link;
+use crate::wire::message::{Bye, JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats};
 use arrayvec::ArrayVec;
+use sim::{PLAYERS_MAX, PlayerId};
 
 /// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
 fn is_private(ip: IpAddr) -> bool {

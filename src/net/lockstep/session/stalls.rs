@@ -13,17 +13,17 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{LockstepSession, Phase};
-use crate::net::event::{End, Event};
-use crate::net::indexed::BySeat;
-use crate::net::lockstep::gate::{CanonicalInput, QUEUE_TICKS};
-use crate::net::mutation::Mutation;
-use crate::net::table::delay::InputDelay;
-use crate::net::table::link::Link;
-use crate::net::table::settings::OnLoss;
-use crate::net::table::stall_budget::StallBudget;
-use crate::net::time::Time;
-use crate::net::wire::message::{Head, Relayed, Seats, Suspicion};
-use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
+use crate::event::{End, Event};
+use crate::indexed::BySeat;
+use crate::lockstep::gate::{CanonicalInput, QUEUE_TICKS};
+use crate::mutation::Mutation;
+use crate::table::delay::InputDelay;
+use crate::table::link::Link;
+use crate::table::settings::OnLoss;
+use crate::table::stall_budget::StallBudget;
+use crate::time::Time;
+use crate::wire::message::{Head, Relayed, Seats, Suspicion};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Time that a user has to decide on a player whose budget is spent, before the match continues without it.
 pub(super) const DECIDE_WITHIN: Duration = Duration::from_secs(10);

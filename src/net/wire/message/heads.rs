@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::seats::seat;
-use crate::net::connection::signing::Signature;
-use crate::sim::PlayerId;
+use crate::connection::signing::Signature;
+use sim::PlayerId;
 
 /// Twice a second, to each peer of a match of three or more: the sender's signature over its own inputs. The chain
 /// itself is not sent: the receiver has computed it from what it was told.

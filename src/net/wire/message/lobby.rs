@@ -5,8 +5,8 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::SeatInfo;
-use crate::net::connection::words::AuthString;
-use crate::sim::{AttackBehaviour, PLAYERS_MAX};
+use crate::connection::words::AuthString;
+use sim::{AttackBehaviour, PLAYERS_MAX};
 
 /// Host to guest, server to client: who has taken which seat. Sent whenever that changes, and once a second while
 /// round trips change.

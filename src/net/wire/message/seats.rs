@@ -4,7 +4,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use sim::{PLAYERS_MAX, PlayerId};
 
 /// A set of seats, seat 0 in the lowest bit; there are no bits for seats out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,18 +87,18 @@ impl FromIterator<PlayerId> for Seats {
 }
 
 /// Decodes a seat.
-pub(in crate::net) fn seat<'de, D: Deserializer<'de>>(input: D) -> Result<PlayerId, D::Error> {
+pub(crate) fn seat<'de, D: Deserializer<'de>>(input: D) -> Result<PlayerId, D::Error> {
     let player = PlayerId::deserialize(input)?;
     if player.index() < PLAYERS_MAX { Ok(player) } else { Err(D::Error::custom("no such seat")) }
 }
 
 /// Decodes the number of a team: there are no more teams than seats.
-pub(in crate::net) fn team<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
+pub(crate) fn team<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
     seat(input).map(|player| player.0)
 }
 
 /// Decodes the number of seats of a match: at least two, or nobody could join it.
-pub(in crate::net) fn count<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
+pub(crate) fn count<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
     let seats = u8::deserialize(input)?;
     if (2..=PLAYERS_MAX).contains(&usize::from(seats)) { Ok(seats) } else { Err(D::Error::custom("seats")) }
 }
@@ -112,10 +112,10 @@ fn bits<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
 mod tests {
     use super::super::{Bye, Chat, Ready, Relayed, SeatInfo, Suspicion, decode, encode};
     use super::*;
-    use crate::net::wire::chat_text::ChatText;
-    use crate::net::wire::name::PlayerName;
-    use crate::sim::AttackBehaviour;
+    use crate::wire::chat_text::ChatText;
+    use crate::wire::name::PlayerName;
     use arrayvec::ArrayVec;
+    use sim::AttackBehaviour;
 
     #[test]
     fn a_set_holds_what_it_was_given_and_no_seat_beyond_the_last() {

@@ -12,7 +12,7 @@
 use alloc::vec::Vec;
 
 use super::{Column, Table};
-use crate::sim::encoding::bits::{BitReader, BitWriter, Size};
+use crate::encoding::bits::{BitReader, BitWriter, Size};
 
 /// A run of rows usually takes about this many bits.
 const RUN_BITS: usize = 3;

@@ -11,7 +11,7 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::encoding::bits::{BitReader, BitWriter, Size};
+use crate::encoding::bits::{BitReader, BitWriter, Size};
 
 /// How a column is coded.
 #[derive(Clone, Copy, Debug)]

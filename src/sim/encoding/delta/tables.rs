@@ -13,13 +13,13 @@
 use super::plan::Plan;
 use super::residuals::Coding;
 use super::{ColumnReader, Columns, Context, Table};
-use crate::sim::math::{Angle, Fx, Vec2};
-use crate::sim::state::Cell;
-use crate::sim::state::{
+use crate::math::{Angle, Fx, Vec2};
+use crate::state::Cell;
+use crate::state::{
     CIRCLES_MAX, Circles, ControlBehaviour, Cores, Globals, Order, Orders, PROJECTILES_MAX, Players,
     Projectiles, QUEUED_MAX, Slots, UNITS_MAX, UnitId, Units,
 };
-use crate::sim::tick::{PLAYERS_MAX, Tick};
+use crate::tick::{PLAYERS_MAX, Tick};
 
 /// Declares how a table is coded: every column once, after the columns that its prediction depends on. A
 /// column states the usual bits of its residuals and its prediction; without one, the previous value is

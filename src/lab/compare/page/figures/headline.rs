@@ -2,14 +2,15 @@
 
 use super::super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point};
 use super::{Figure, Grid, RTT_AXIS, bounds, pen};
-use crate::lab::compare::analysis::Analysis;
-use crate::lab::compare::metric::{LatencyKind, Measure};
-use crate::lab::compare::plan::{ARCHITECTURES, base_cell};
-use crate::lab::compare::preset::{BAD_LINKS, LAGS};
-use crate::lab::compare::row::{Cell, Experiment, Source, Topology};
-use crate::lab::compare::summary::CellSummary;
-use crate::lab::compare::wording;
-use crate::net::Architecture;
+use crate::compare::analysis::Analysis;
+use crate::compare::metric::{LatencyKind, Measure};
+use crate::compare::plan::ARCHITECTURES;
+use crate::compare::preset::{BAD_LINKS, LAGS};
+use crate::compare::row::base_cell;
+use crate::compare::row::{Cell, Experiment, Source, Topology};
+use crate::compare::summary::CellSummary;
+use crate::compare::wording;
+use net::Architecture;
 
 /// Between the marks of the architectures at one name of an axis.
 const ASIDE: f64 = 0.16;

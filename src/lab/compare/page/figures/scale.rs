@@ -2,12 +2,12 @@
 
 use super::super::plot::{Axis, Dash, Line, Pen, Plot, Point};
 use super::{Figure, distinct, pen};
-use crate::lab::compare::analysis::Analysis;
-use crate::lab::compare::metric::Measure;
-use crate::lab::compare::plan::ARCHITECTURES;
-use crate::lab::compare::row::{Experiment, Source};
-use crate::lab::compare::summary::CellSummary;
-use crate::net::Architecture;
+use crate::compare::analysis::Analysis;
+use crate::compare::metric::Measure;
+use crate::compare::plan::ARCHITECTURES;
+use crate::compare::row::{Experiment, Source};
+use crate::compare::summary::CellSummary;
+use net::Architecture;
 
 /// Traffic, processor time and latency of two players by the number of units that fight.
 pub(super) fn scale(analysis: &Analysis<'_>) -> Figure {

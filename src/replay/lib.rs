@@ -2,6 +2,7 @@
 //!
 //! [`ReplayRecorder`] writes beside a match, [`Replay`] reads record by record, [`verify()`] simulates and
 //! compares. `docs/REPLAY_FORMAT.md` has the bytes.
+#![forbid(unsafe_code)]
 // No file may end the process.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -13,6 +14,7 @@ mod export;
 mod format;
 mod frames;
 mod reader;
+mod record_error;
 mod verify;
 mod writer;
 
@@ -26,5 +28,13 @@ pub use format::{
     KEYFRAME_SECONDS, NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,
 };
 pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
+pub use record_error::RecordError;
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};
-pub use writer::{RecordError, RecordStatus, ReplayRecorder, ReplaySink};
+pub use writer::{RecordStatus, ReplayRecorder, ReplaySink};
+
+/// The version of this program with the commit that it was built from, such as `0.2.0+abc1234`, for recordings, beacons
+/// and refusals. It ends in `+unknown` if neither `ARENA_COMMIT` nor a `.git` told the build.
+pub const VERSION: &str = env!("PROGRAM_VERSION");
+
+/// The first twelve digits of that commit, or `unknown`.
+pub const COMMIT: &str = env!("ARENA_COMMIT");

@@ -1,5 +1,4 @@
 //! The system's allocator, counting what each thread asks of it.
-#![allow(dead_code, reason = "each test crate uses its part")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -50,21 +49,21 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// Runs `work` and says how often this thread allocated meanwhile.
-pub(crate) fn allocations<T>(work: impl FnOnce() -> T) -> (T, usize) {
+pub fn allocations<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = COUNTS.get().allocations;
     let result = work();
     (result, COUNTS.get().allocations - before)
 }
 
 /// Runs `work` and says how many bytes this thread allocated meanwhile.
-pub(crate) fn allocated_bytes<T>(work: impl FnOnce() -> T) -> (T, usize) {
+pub fn allocated_bytes<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = COUNTS.get().bytes;
     let result = work();
     (result, COUNTS.get().bytes.wrapping_sub(before))
 }
 
 /// Runs `work` and says how many bytes the largest allocation of this thread had meanwhile.
-pub(crate) fn largest_allocation<T>(work: impl FnOnce() -> T) -> (T, usize) {
+pub fn largest_allocation<T>(work: impl FnOnce() -> T) -> (T, usize) {
     COUNTS.set(Counts { largest: 0, ..COUNTS.get() });
     let result = work();
     (result, COUNTS.get().largest)

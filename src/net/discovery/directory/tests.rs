@@ -6,9 +6,9 @@ use std::{collections::BTreeMap, vec, vec::Vec};
 use proptest::prelude::*;
 
 use super::*;
-use crate::net::discovery::{VersionText, answer};
-use crate::net::wire::architecture::Architecture;
-use crate::net::wire::name::PlayerName;
+use crate::discovery::{VersionText, answer};
+use crate::wire::architecture::Architecture;
+use crate::wire::name::PlayerName;
 
 const MDNS: FoundBy = FoundBy::Mdns;
 

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use mini_rts_arena::bot::Sparring;
-use mini_rts_arena::game::{EventBacklog, data};
-use mini_rts_arena::net::Time;
-use mini_rts_arena::sim::math::{self, Fx};
-use mini_rts_arena::sim::{Command, SeatSetup, Selection, Setup, Target, TickInputs, TickRate, When, World};
+use bot::Sparring;
+use game::{EventBacklog, data};
+use net::Time;
+use sim::math::{self, Fx};
+use sim::{Command, SeatSetup, Selection, Setup, Target, TickInputs, TickRate, When, World};
 
 use super::*;
 

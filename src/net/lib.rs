@@ -1,10 +1,13 @@
 //! The protocol, without a socket and without a clock: bytes and [`Time`] go in; datagrams, ticks and events
 //! come out. It owns messages, handshake, links, the lockstep gate and the search after a desync; sockets
 //! belong to `transport`, and the world to the caller.
-#![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
 // No received bytes may panic the process: each operation that cannot fail has its own `#[expect]` with the
 // reason.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
+
+extern crate alloc;
 
 mod client;
 mod connection;

@@ -157,7 +157,7 @@ fn what_is_not_too_loud_is_left_as_it_is() {
 fn mixing_allocates_nothing() {
     let mut mixer = Mixer::new(RATE);
     let mut out = [[0; 2]; 240];
-    let ((), allocations) = crate::counting::allocations(|| {
+    let ((), allocations) = counting::allocations(|| {
         for step in 0..2_000_usize {
             mixer.start(&start(Kind::ALL[step % Kind::ALL.len()]));
             mixer.mix(&mut out, FULL);

@@ -1,4 +1,5 @@
-//! The outside world of the library: its only sockets and its only clock. The meaning of the bytes belongs to `net`.
+//! The outside world of the program: its only sockets and its only clock. The meaning of the bytes belongs to `net`.
+#![forbid(unsafe_code)]
 
 mod bottleneck;
 pub mod clock;

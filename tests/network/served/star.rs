@@ -5,18 +5,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{
+use bot::BotLevel;
+use game::{
     ControllerChoice, Match, MatchError, MatchEvent, MatchOptions, Node as _, Server, ServerOptions,
     ServerSummary, Summary, data,
 };
-use mini_rts_arena::net::message::{Delivery, PacketId};
-use mini_rts_arena::net::{
+use net::message::{Delivery, PacketId};
+use net::{
     AdmissionRules, Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig,
     PacketProtection, RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
-use mini_rts_arena::sim::{Rules, StateHash, TickRate, UnitRules, fingerprint};
-use mini_rts_arena::transport::{Impairment, LinkSpec};
+use sim::{Rules, StateHash, TickRate, UnitRules, fingerprint};
+use transport::{Impairment, LinkSpec};
 
 pub(crate) use crate::peers::address;
 

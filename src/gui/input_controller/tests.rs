@@ -1,12 +1,10 @@
 use std::sync::Arc;
 
+use game::{Control, View, data};
 use macroquad::math::{Rect, Vec2};
 use macroquad::miniquad::{KeyCode, MouseButton};
-use mini_rts_arena::game::{Control, View, data};
-use mini_rts_arena::net::Time;
-use mini_rts_arena::sim::{
-    AttackBehaviour, Command, PlayerId, Rules, SeatSetup, Setup, TickInputs, TickRate, World,
-};
+use net::Time;
+use sim::{AttackBehaviour, Command, PlayerId, Rules, SeatSetup, Setup, TickInputs, TickRate, World};
 
 use super::*;
 

@@ -1,5 +1,6 @@
 //! Players that are programs. A bot is a function of the world after a tick: the same world gives the same
 //! commands, so a match of bots depends on its seed alone.
+#![forbid(unsafe_code)]
 
 mod army;
 mod hero;
@@ -13,7 +14,7 @@ mod view;
 pub use probe::Probe;
 pub use sparring::Sparring;
 
-use crate::sim::{Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
+use sim::{Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
 
 use army::Army;
 use plan::Plan;

@@ -1,4 +1,5 @@
 //! Experiments on whole matches: desync checks, sweeps that measure balance, and how fast the simulation is.
+#![forbid(unsafe_code)]
 
 mod adversary;
 mod audit;
@@ -21,6 +22,7 @@ mod scenario;
 mod sealing;
 mod sessions;
 mod simnet;
+mod timing;
 mod virtual_match;
 
 pub use adversary::{
@@ -32,7 +34,7 @@ pub use baseline::{BaselineCell, LockstepFigures, baseline};
 pub use battlefield::{Battlefield, ORDER_TICKS, Plan, Platoon, Soldier, Sortie};
 pub use bench::{
     BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, hash_time, large_match,
-    median, replay_speed, snapshot_time, standard_match, thread_time, timed,
+    replay_speed, snapshot_time, standard_match,
 };
 pub use byzantine::{Behaviour, BehaviourFigures, ByzantineFigures, ByzantinePlan, ByzantineReport, Spell};
 pub use campaign::{CampaignOptions, CampaignReport, Shard, campaign};
@@ -45,4 +47,5 @@ pub use sabotage::Sabotage;
 pub use scenario::{Act, Change, PeerClock, Scenario, Stop};
 pub use sealing::SealingFigures;
 pub use simnet::{Burst, LinkFaults};
+pub use timing::{median, thread_time, timed};
 pub use virtual_match::{PeerEnd, VirtualMatch, VirtualResult, VirtualSetup};

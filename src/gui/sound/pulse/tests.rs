@@ -9,9 +9,7 @@ use super::super::source::Request as SoundRequest;
 use super::super::{SharedVolumes, Sound, Volumes};
 use super::*;
 
-#[path = "../../../tests/ear/mod.rs"]
-mod server;
-use server::{Ear, loudest, rms};
+use ear::{Ear, RATE, loudest, rms};
 
 /// Between two sounds.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -51,7 +49,7 @@ fn every_sound_is_heard_at_the_device_and_none_clips() {
         let ended = ear.wait_silence(PAUSE);
         let heard = ear.heard();
         let frames = &heard.frames[began..ended];
-        let loud = frames.windows(server::RATE / 50).step_by(100).map(rms).fold(0.0, f64::max);
+        let loud = frames.windows(RATE / 50).step_by(100).map(rms).fold(0.0, f64::max);
         println!("{kind:?}: RMS {loud:.0}, peak {}, {} ms", loudest(frames), frames.len() / 48);
         assert!(loud > AUDIBLE, "{kind:?}: {loud}");
         assert!(loudest(frames) < CLIPPED, "{kind:?}: {}", loudest(frames));

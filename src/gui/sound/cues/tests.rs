@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use mini_rts_arena::sim::TickRate;
-use mini_rts_arena::sim::math;
+use sim::TickRate;
+use sim::math;
 
 use super::*;
 use crate::gui::test_view::test_view;

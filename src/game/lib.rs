@@ -1,5 +1,6 @@
 //! A match: session or replay, gate, world, hash, recorder, in one synchronous [`Match::advance`]; and the
 //! thread that runs it beside a window or a terminal.
+#![forbid(unsafe_code)]
 
 mod backlog;
 mod bundle;

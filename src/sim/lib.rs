@@ -2,12 +2,11 @@
 //! clock, no thread, no file, no network and no floating-point number.
 //!
 //! The same inputs give the same state on every machine, in debug and in release.
-#![forbid(
-    clippy::float_arithmetic,
-    clippy::disallowed_types,
-    clippy::disallowed_methods,
-    clippy::iter_over_hash_type
-)]
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+#![forbid(clippy::float_arithmetic, clippy::disallowed_types)]
+
+extern crate alloc;
 
 mod command;
 mod compiled_rules;
@@ -20,6 +19,7 @@ mod rules;
 mod setup;
 mod space;
 mod state;
+mod text;
 mod tick;
 mod world;
 
@@ -27,11 +27,12 @@ pub use command::*;
 pub use compiled_rules::Ground;
 pub use encoding::delta::{DeltaCoder, MalformedDelta};
 pub use event::*;
-pub(crate) use phases::lifecycle::is_out;
+pub use phases::lifecycle::is_out;
 pub use rules::*;
 pub use setup::*;
 pub use space::ways::Ways;
 pub use state::*;
+pub use text::is_hidden;
 pub use tick::*;
 pub use world::*;
 

@@ -1,4 +1,4 @@
-//! The commit that is built: from `ARENA_COMMIT`, else from the `.git` beside this file, else `unknown`.
+//! The commit that is built: from `ARENA_COMMIT`, else from the `.git` of this repository, else `unknown`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,13 +11,14 @@ const LONG: usize = 12;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=ARENA_COMMIT");
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = package.ancestors().nth(2).expect("the package is two folders below the repository's root");
     let given = env::var("ARENA_COMMIT").ok().filter(|commit| !commit.is_empty());
     if let Some(given) = &given {
         let fits = given.len() <= 40 && given.bytes().all(|byte| byte.is_ascii_alphanumeric());
         assert!(fits, "ARENA_COMMIT is {given:?}: give up to 40 letters and digits");
     }
-    let commit = given.or_else(|| head(&root)).unwrap_or_else(|| "unknown".into());
+    let commit = given.or_else(|| head(root)).unwrap_or_else(|| "unknown".into());
     let shortened = |digits: usize| &commit[..commit.len().min(digits)];
     let version = env::var("CARGO_PKG_VERSION").expect("cargo sets it");
     println!("cargo::rustc-env=PROGRAM_VERSION={version}+{}", shortened(SHORT));

@@ -1,5 +1,4 @@
 //! A PulseAudio server whose only device is no device, and what is played to it.
-#![allow(dead_code, reason = "each test crate uses its part")]
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,14 +9,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Samples a second and side.
-pub(crate) const RATE: usize = 48_000;
+pub const RATE: usize = 48_000;
 /// Longest wait for anything, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What is louder is a sound, of 32,768.
 const FLOOR: u16 = 40;
 
 /// A server, and a recorder of what its device would play.
-pub(crate) struct Ear {
+pub struct Ear {
     server: Child,
     recorder: Child,
     heard: Arc<Mutex<Heard>>,
@@ -26,15 +25,16 @@ pub(crate) struct Ear {
 
 /// All that was heard, left and right.
 #[derive(Default)]
-pub(crate) struct Heard {
-    pub(crate) frames: Vec<[i16; 2]>,
+pub struct Heard {
+    /// Samples of both sides, left first.
+    pub frames: Vec<[i16; 2]>,
     /// The number of frames that had come at an instant.
     arrivals: Vec<(usize, Instant)>,
 }
 
 impl Heard {
     /// The first frame from `from` on that is a sound, and when it came.
-    pub(crate) fn onset(&self, from: usize) -> Option<(usize, Instant)> {
+    pub fn onset(&self, from: usize) -> Option<(usize, Instant)> {
         let is_sound = |frame: &[i16; 2]| loudest(&[*frame]) > FLOOR;
         let onset = from + self.frames.get(from..)?.iter().position(is_sound)?;
         let arrival = self.arrivals.iter().find(|&&(frames, _)| frames > onset)?;
@@ -43,19 +43,19 @@ impl Heard {
 }
 
 /// The loudest sample of either side.
-pub(crate) fn loudest(frames: &[[i16; 2]]) -> u16 {
+pub fn loudest(frames: &[[i16; 2]]) -> u16 {
     frames.iter().flatten().map(|side| side.unsigned_abs()).max().unwrap_or(0)
 }
 
 /// The root of the mean square of both sides.
-pub(crate) fn rms(frames: &[[i16; 2]]) -> f64 {
+pub fn rms(frames: &[[i16; 2]]) -> f64 {
     let sum: f64 = frames.iter().flatten().map(|&side| f64::from(side).powi(2)).sum();
     (sum / (2 * frames.len().max(1)) as f64).sqrt()
 }
 
 impl Ear {
     /// `None`, and a line that says why, where PulseAudio is not installed.
-    pub(crate) fn open() -> Option<Self> {
+    pub fn open() -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let is_here = |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).exists());
         if let Some(tool) = ["pulseaudio", "parec"].iter().find(|tool| !is_here(tool)) {
@@ -102,16 +102,18 @@ impl Ear {
         Some(ear)
     }
 
-    pub(crate) fn socket(&self) -> PathBuf {
+    /// The socket at which the server listens.
+    pub fn socket(&self) -> PathBuf {
         socket_in(self.folder.path())
     }
 
-    pub(crate) fn heard(&self) -> MutexGuard<'_, Heard> {
+    /// Everything recorded so far; locks out the recorder.
+    pub fn heard(&self) -> MutexGuard<'_, Heard> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until nothing was heard for so long; how many frames there are then.
-    pub(crate) fn wait_silence(&self, silence: Duration) -> usize {
+    pub fn wait_silence(&self, silence: Duration) -> usize {
         let (needed, from) = ((silence.as_secs_f64() * RATE as f64) as usize, self.heard().frames.len());
         wait_for("silence", || {
             let heard = self.heard();
@@ -122,12 +124,12 @@ impl Ear {
     }
 
     /// Waits for a sound after this frame: where it begins, and when that came.
-    pub(crate) fn wait_sound(&self, from: usize) -> (usize, Instant) {
+    pub fn wait_sound(&self, from: usize) -> (usize, Instant) {
         wait_for("a sound", || self.heard().onset(from))
     }
 
     /// The server is gone.
-    pub(crate) fn kill_server(&mut self) {
+    pub fn kill_server(&mut self) {
         self.server.kill().expect("it runs");
         self.server.wait().expect("it is ours");
     }
