@@ -45,6 +45,8 @@ fn a_card_with_several_addresses_is_joined_at_each() {
         (B, "10.78.0.2:{port}"),
         (A, "10.78.0.101:{port}"),
         (B, "udp://10.78.0.102:{port}/"),
+        (A, "[fd78::1]:{port}"),
+        (B, "[fd78::2]:{port}"),
         (A, "[fd78::101]:{port}"),
         (B, "  \"[fd78::102]:{port}\", "),
     ];
