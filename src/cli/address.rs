@@ -73,7 +73,7 @@ fn read(text: &str) -> anyhow::Result<Written> {
         has_scheme || path.is_empty() || is_prefix,
         "{path:?} after the address is no part of it; give an address such as {example}"
     );
-    let rest = rest.trim().trim_end_matches([',', ';']).trim();
+    let rest = rest.trim();
     ensure!(!rest.is_empty(), "{text:?} holds no address; give one such as {example}");
     ensure!(!rest.contains('@'), "{rest:?} has a user's name before the address; leave it out");
     let (host, port) = split(rest)?;
@@ -98,7 +98,12 @@ fn plain(text: &str) -> String {
         c => c,
     };
     let narrowed: String = text.chars().filter(|&c| !is_invisible(c)).map(narrow).collect();
-    narrowed.trim_matches(|c: char| c == ' ' || QUOTES.contains(&c)).to_owned()
+    let is_around = |c: char| c == ' ' || QUOTES.contains(&c);
+    // The marks of a list or a sentence follow the quotes, or stand within them.
+    narrowed
+        .trim_start_matches(is_around)
+        .trim_end_matches(|c: char| is_around(c) || ",;.".contains(c))
+        .to_owned()
 }
 
 /// The host, and the port behind it: after a colon, or after a blank.
@@ -220,6 +225,9 @@ mod tests {
         }
         for text in [
             "10.9.0.1:4125",
+            "\"10.9.0.1:4125\", ",
+            "(10.9.0.1:4125).",
+            "udp://10.9.0.1:4125/;",
             "10.9.0.1 4125",
             "10.9.0.1 : 4125",
             "udp://10.9.0.1:4125/",

@@ -59,6 +59,12 @@ pub(crate) fn bind(
     let udp = Udp::bind(ip, port)?;
     if let Some(&first) = hosts.first() {
         hosts.retain(|to| udp.local_addresses().any(|own| own.is_ipv4() == to.is_ipv4()));
+        if hosts.is_empty() && ip == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+            let (there, here) = if first.is_ipv6() { ("IPv6", "IPv4") } else { ("IPv4", "IPv6") };
+            bail!(
+                "{first} cannot be reached, for this machine has no {there}: give the host's address of {here}"
+            );
+        }
         if hosts.is_empty() {
             let own = udp.local_address().ip();
             bail!(

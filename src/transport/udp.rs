@@ -254,13 +254,27 @@ fn open(ip: IpAddr, port: u16) -> Result<ArrayVec<Arc<BoundSocket>, 2>, BindErro
         return ipv4.map(|_| sockets);
     }
     sockets.extend(ipv4.ok());
+    if !sockets.is_empty() && !has_ipv6() {
+        return Ok(sockets);
+    }
     match one(ip, sockets.first().map_or(port, |ipv4: &Arc<BoundSocket>| ipv4.address.port())) {
         Ok(ipv6) => sockets.push(ipv6),
-        // The system has no IPv6, or has switched it off.
+        // The system has no IPv6.
         Err(error) if matches!(error, BindError::InUse(_)) || sockets.is_empty() => return Err(error),
         Err(_) => {}
     }
     Ok(sockets)
+}
+
+/// Whether a match can be opened on this port now, in both address families as far as the system has them.
+pub(super) fn is_free(port: u16) -> bool {
+    open(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port).is_ok()
+}
+
+/// Whether IPv6 is switched on: then at least loopback has an address of it. A socket can be bound without one, and
+/// reaches nobody.
+fn has_ipv6() -> bool {
+    if_addrs::get_if_addrs().map_or(true, |all| all.iter().any(|interface| interface.ip().is_ipv6()))
 }
 
 /// Whether others need to know an interface of theirs to reach it.

@@ -16,7 +16,7 @@ pub(crate) struct Arena {
 }
 
 /// What a process left behind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

@@ -6,6 +6,7 @@ mod adversary;
 mod arena;
 mod balance;
 mod bench;
+mod cable;
 mod cli;
 mod compare;
 mod compare_command;
@@ -20,6 +21,7 @@ mod netns;
 mod real;
 mod reference;
 mod server;
+mod shared_address;
 #[cfg(target_os = "linux")]
 mod streams;
 mod study;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use if_addrs::IfAddr;
 
-use crate::{DEFAULT_PORT, LAST_DEFAULT_PORT};
+use crate::{DEFAULT_PORT, LAST_DEFAULT_PORT, udp};
 use net::discovery::{
     Beacon, DISCOVERY_BYTES_MAX, Dropped, Found, FoundBy, Room, RoomId, RoomInfo, RoomQuery, VersionText,
     answer,
@@ -31,7 +31,7 @@ const INTERFACES_MAX: usize = 64;
 pub struct Diagnosis {
     /// The addresses of this machine that are up, of both families.
     pub interfaces: Vec<Interface>,
-    /// The game's default ports that no other process has.
+    /// The game's default ports that no other process has, in either address family.
     pub free_ports: Vec<u16>,
     /// One query to each place where broadcasts go, and what the system said to it.
     pub broadcasts: Vec<(SocketAddr, Result<(), String>)>,
@@ -72,7 +72,7 @@ pub struct Heard {
     pub queries: u32,
     /// Beacons: a match is open there.
     pub beacons: u32,
-    /// The port of the newest beacon's match.
+    /// The port of the newest beacon's match, if that has a free seat.
     pub port: Option<u16>,
     /// Datagrams that this version does not read.
     pub unreadable: u32,
@@ -129,7 +129,7 @@ pub fn diagnose(
     let game = lan::ephemeral().map_err(DiagnoseError::Socket)?;
     let port = game.local_addr().map_err(DiagnoseError::Socket)?.port();
     let interfaces = interfaces().map_err(DiagnoseError::Interfaces)?;
-    let free_ports = (DEFAULT_PORT..=LAST_DEFAULT_PORT).filter(|&port| is_free(port)).collect();
+    let free_ports = (DEFAULT_PORT..=LAST_DEFAULT_PORT).filter(|&port| udp::is_free(port)).collect();
     // The announcer and the browser say why they cannot listen; here it is nothing heard.
     let listener = lan::listen().ok();
     let beacon = beacon(RoomId(nonce), port, version, build);
@@ -178,9 +178,12 @@ impl Diagnosis {
     /// Whether matches can be announced and found from here, in one way at least.
     #[must_use]
     pub fn works(&self) -> bool {
-        let is_on_network = self.interfaces.iter().any(|interface| !interface.is_loopback);
+        let is_on_network = self.networks().next().is_some();
+        // On IPv6 alone a broadcast comes back by loopback, and reaches nobody else.
+        let is_found = self.found_self.has(FoundBy::Mdns)
+            || self.is_on_ipv4() && self.found_self.has(FoundBy::Broadcast);
         let is_silent = self.asked.as_ref().is_some_and(|asked| asked.rtt.is_none());
-        is_on_network && self.found_self.iter().next().is_some() && !is_silent && self.mute().next().is_none()
+        is_on_network && is_found && !is_silent && self.mute().next().is_none()
     }
 
     /// Machines that announce a match whose port does not answer.
@@ -237,7 +240,7 @@ impl Diagnosis {
             }
         }
         // IPv6 has no broadcasts.
-        let is_on_ipv4 = self.networks().any(|interface| interface.address.is_ipv4());
+        let is_on_ipv4 = self.is_on_ipv4();
         if self.heard_self == 0 && is_on_ipv4 {
             advice.push(format!(
                 "own broadcasts do not come back: allow UDP {DISCOVERY_PORT} in this machine's firewall"
@@ -258,12 +261,14 @@ impl Diagnosis {
         self.interfaces.iter().filter(|interface| !interface.is_loopback)
     }
 
+    fn is_on_ipv4(&self) -> bool {
+        self.networks().any(|interface| interface.address.is_ipv4())
+    }
+
     /// Advises on silence of all others. Says nothing without a network: that is said already.
     fn nobody(&self) -> Option<String> {
-        let is_listed = |interface: &&Interface| {
-            interface.address.is_ipv4() || !self.networks().any(|other| other.address.is_ipv4())
-        };
-        let networks = self.networks().filter(is_listed);
+        let is_on_ipv4 = self.is_on_ipv4();
+        let networks = self.networks().filter(|interface| interface.address.is_ipv4() == is_on_ipv4);
         let networks: Vec<_> =
             networks.map(|interface| format!("{}/{}", interface.address, interface.prefix)).collect();
         (!networks.is_empty()).then(|| format!(
@@ -338,7 +343,8 @@ impl Examination {
             heard.queries += 1;
         } else if let Ok(RoomInfo { beacon, .. }) = RoomInfo::decode(&buffer[..length]) {
             heard.beacons += 1;
-            heard.port = (!beacon.closed).then_some(beacon.port);
+            let has_room = !beacon.closed && beacon.players < beacon.seats;
+            heard.port = has_room.then_some(beacon.port);
         } else {
             heard.unreadable += 1;
         }
@@ -384,10 +390,6 @@ fn interfaces() -> io::Result<Vec<Interface>> {
     Ok(all)
 }
 
-fn is_free(port: u16) -> bool {
-    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
-}
-
 /// Broadcasts to all networks at once need a default route, which a LAN may well lack.
 fn is_optional(to: &SocketAddr) -> bool {
     to.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) || to.ip().is_loopback()
@@ -399,7 +401,8 @@ fn beacon(id: RoomId, port: u16, version: VersionText, build: u32) -> Beacon {
         port,
         name: PlayerName::new("doctor").expect("a name"),
         architecture: Architecture::P2p,
-        players: 1,
+        // Full: nobody else misses a room that answers this machine alone.
+        players: 2,
         seats: 2,
         locked: false,
         closed: false,
@@ -463,5 +466,15 @@ mod tests {
         assert!(nowhere.advice()[0].contains("(no route)"));
         let alone = Diagnosis { others: BTreeMap::new(), ..healthy() };
         assert!(alone.works() && alone.advice()[0].contains("same network as 10.0.0.2/24"));
+    }
+
+    #[test]
+    fn on_ipv6_alone_mdns_is_needed() {
+        let mut diagnosis = Diagnosis { heard_self: 0, broadcasts: Vec::new(), ..healthy() };
+        diagnosis.interfaces[1].address = IpAddr::from([0xfd78, 0, 0, 0, 0, 0, 0, 2]);
+        assert!(diagnosis.works() && diagnosis.advice().is_empty());
+        diagnosis.found_self.mdns = false;
+        let advice = diagnosis.advice();
+        assert!(!diagnosis.works() && advice[0].contains("nothing else finds matches"), "{advice:?}");
     }
 }
