@@ -21,6 +21,8 @@ mod real;
 mod reference;
 mod server;
 #[cfg(target_os = "linux")]
+mod signals;
+#[cfg(target_os = "linux")]
 mod streams;
 mod study;
 mod usage;

@@ -4,6 +4,8 @@ use comfy_table::CellAlignment;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
+use crate::cli::console;
+
 use mini_rts_arena::lab::compare::{
     Agreement, Analysis, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile,
     SCALE_COLUMNS, Study, Table, wording,
@@ -201,9 +203,7 @@ fn agreement_json(agreement: &Agreement) -> Value {
 
 /// A table for a terminal: the first number with its interval. All intervals are in the JSON and on the page.
 fn table(table: &Table) -> comfy_table::Table {
-    let mut text = comfy_table::Table::new();
-    text.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
-    text.set_header(&table.columns);
+    let mut text = console::table(&table.columns);
     for row in &table.rows {
         let short = row.iter().enumerate().map(|(column, value)| match value.split_once(" [") {
             Some((value, _)) if table.numbers.contains(&column) && column > table.numbers.start => value,
