@@ -257,7 +257,7 @@ impl Tried {
 }
 
 #[test]
-fn every_flag_that_takes_a_path_takes_one_that_is_no_unicode() {
+fn flags_that_take_a_path_take_names_that_are_no_unicode() {
     let tried = Tried { folder: Folder::new(), flags: RefCell::default() };
     let asset = |name: &str| fs::read_to_string(format!("assets/{name}.toml")).expect("an asset");
     let map = tried.given("map", &asset("maps/duel"));
@@ -428,6 +428,14 @@ fn tables_are_plain_in_every_locale() {
     let home = tempfile::tempdir().expect("a folder");
     let list = run(home.path(), &["replay", "list", "replays"]).stdout;
     assert!(list.is_ascii() && list.contains("seed7-600.mra"), "{list}");
+    let csv = home.path().join("a.csv");
+    let mut study = crate::study::study(8);
+    study.rows.extend(crate::study::armies());
+    study.write(fs::File::create(&csv).expect("a file")).expect("written");
+    let study = run(home.path(), &["compare", "--rebuild", &csv.display().to_string()]).stdout;
+    assert!(study.is_ascii() && study.contains("CPU per tick, us"), "{study}");
+    let sweep = run(home.path(), &SWEEP).stdout;
+    assert!(sweep.is_ascii() && sweep.contains("hard v normal"), "{sweep}");
 }
 
 /// `arena` where no file can have more than `blocks` times 512 bytes, as on a disk that is full.
