@@ -152,6 +152,10 @@ fn play_on(
     {
         bail!("{error}; arena {version} runs there");
     }
+    if is_seated && guest.is_some() && matches!(finished.result, Err(MatchError::NoAnswer)) {
+        let seconds = game.wait().as_secs_f64();
+        bail!("the match did not begin within {seconds} s; --wait SECONDS waits longer");
+    }
     // Without an answer of the host, nobody else was waited for.
     report(game, port, &finished, asked.filter(|_| !is_seated))
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::args::{Hero, JoinArguments};
 use super::paths;
+use game::text_file;
 use game::{Finished, MatchError, MatchOutcome};
 use net::{PlayerName, Refusal, Token};
 use sim::PlayerId;
@@ -128,9 +129,9 @@ fn open(path: &Path, creates: bool) -> io::Result<File> {
 }
 
 fn read(file: &File) -> Option<KeptSeat> {
-    let mut text = String::new();
-    file.take(BYTES_MAX).read_to_string(&mut text).ok()?;
-    let seat: KeptSeat = toml::from_str(&text).ok()?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let seat: KeptSeat = toml::from_str(&text_file::decode(bytes).ok()?).ok()?;
     super::args::token(&seat.token).is_ok().then_some(seat)
 }
 
@@ -256,6 +257,9 @@ mod tests {
         drop(keeper);
         assert_eq!(abandoned_in(folder.path()), [seat(1)]);
         let path = files(folder.path()).next().expect("the first");
+        let text = std::fs::read_to_string(&path).expect("text");
+        std::fs::write(&path, format!("\u{feff}{}", text.replace('\n', "\r\n"))).expect("written");
+        assert_eq!(abandoned_in(folder.path()), [seat(1)], "as an editor saves it");
         #[cfg(unix)]
         {
             let mode =

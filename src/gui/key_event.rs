@@ -47,12 +47,14 @@ pub(crate) enum Written {
     Nothing,
     Letter(char),
     /// A mark for the next letter, by a dead key.
+    #[cfg_attr(not(any(target_os = "linux", test)), expect(dead_code, reason = "only X11 reports it"))]
     Mark(char),
 }
 
 impl Written {
     /// What is printed on a key that writes this, and with Shift that. A digit counts even if it takes Shift: people call
     /// the key by it.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn label(self, with_shift: Self) -> Option<String> {
         if let Self::Letter(digit) = with_shift
             && digit.is_ascii_digit()

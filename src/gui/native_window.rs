@@ -10,7 +10,9 @@ use std::time::Instant;
 use super::display::COLOUR_BITS_LEAST;
 use super::display::NoWindow;
 use super::key_event::KeyEvent;
-use super::window::{SIZE_LEAST, SIZE_USUAL};
+#[cfg(target_os = "linux")]
+use super::window::SIZE_LEAST;
+use super::window::SIZE_USUAL;
 #[cfg(target_os = "linux")]
 use super::x11::{X11Desktop, X11Window};
 

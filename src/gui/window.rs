@@ -36,6 +36,7 @@ pub(crate) const WM_CLASS: &str = "mini-rts-arena";
 /// The window of a first start, pixels; at this size a point is a pixel.
 pub(crate) const SIZE_USUAL: [u16; 2] = [1280, 720];
 /// The smallest window, pixels.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) const SIZE_LEAST: [u16; 2] = [800, 450];
 /// The room that every screen needs, points.
 const ROOM: [f32; 2] = [853.0, 480.0];

@@ -353,10 +353,15 @@ fn a_host_refuses_by_name_and_stays_open() {
     // Nothing stands on the standard input; then the code does.
     fails(&join(&["--room=-"]), "a code needs a character");
     let code = home.path().join("code");
-    std::fs::write(&code, " Secret\r\n").expect("written");
-    let mut good = command(home.path(), &["join", &address, "--headless", "--json", "--room=-", "--wait=10"]);
-    good.stdin(std::fs::File::open(&code).expect("a file"));
-    let good = Arena::start(good);
+    let typed = |bytes: &[u8]| {
+        std::fs::write(&code, bytes).expect("written");
+        let words = ["join", &address, "--headless", "--json", "--room=-", "--wait=10"];
+        let mut guest = command(home.path(), &words);
+        guest.stdin(std::fs::File::open(&code).expect("a file"));
+        Arena::start(guest)
+    };
+    fails(&typed(b"\xff\xfes\0e\0\r\0\n\0").end(), "it is UTF-16");
+    let good = typed(b"\xef\xbb\xbf Secret\r\n");
     assert_eq!((good.end().code, host.end().code), (Some(0), Some(0)));
 }
 

@@ -1,6 +1,8 @@
 //! Files as other people's machines have them: names that are no Unicode, texts as editors save them.
 
 use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write as _;
@@ -118,6 +120,157 @@ fn a_study_takes_and_writes_files_whose_names_are_no_unicode() {
     assert!(html.is_file());
 }
 
+/// The commands below one, as its help names them.
+fn commands_below(home: &Path, command: &[String]) -> Vec<Vec<String>> {
+    let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = run(home, &words).stdout;
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names =
+        list.take_while(|line| line.starts_with("  ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(|name| [command, &[name.to_owned()]].concat()).collect()
+}
+
+/// The flags that take a path by what the help says, each with its command.
+fn flags_with_a_path(home: &Path) -> BTreeSet<(String, String)> {
+    let mut commands = commands_below(home, &[]);
+    assert!(commands.len() > 10, "{commands:?}");
+    commands.extend(commands_below(home, &["replay".to_owned()]));
+    let mut found = BTreeSet::new();
+    for command in commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = run(home, &words).stdout;
+        for line in help.lines().map(str::trim_start).filter(|line| line.starts_with("--")) {
+            let (flag, value) = line.split_once(' ').unwrap_or((line, ""));
+            if ["FILE", "FOLDER", "REPLAY", "PATH"].iter().any(|word| value.contains(word)) {
+                found.insert((command.join(" "), flag.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// Runs of `arena` with paths that are no Unicode.
+struct Tried {
+    folder: Folder,
+    /// Commands, each with a flag that it was given.
+    flags: RefCell<BTreeSet<(String, String)>>,
+}
+
+impl Tried {
+    /// A file with this content.
+    fn given(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.folder.file(name, "in");
+        fs::write(&file, text).expect("written");
+        file
+    }
+
+    /// `arena` with these words and paths.
+    fn start(&self, words: &[&str], flags: &[(&str, &Path)]) -> Arena {
+        let mut command = command(self.folder.0.path(), words);
+        for &(name, file) in flags {
+            command.arg(flag(&format!("{name}="), file));
+            let named = name.split('=').next().expect("a name").to_owned();
+            self.flags.borrow_mut().insert((words[0].to_owned(), named));
+        }
+        Arena::start(command)
+    }
+
+    /// The same to its end, which is a good one.
+    fn run(&self, words: &[&str], flags: &[(&str, &Path)]) -> Ended {
+        let ended = self.start(words, flags).end();
+        assert_eq!(ended.code, Some(0), "{words:?} {flags:?}: {ended:?}");
+        ended
+    }
+
+    /// Two peers whose match ends in a desync.
+    fn desync(&self, player: &[(&str, &Path)]) {
+        let start = |words: &[&str], name: &str| {
+            let [record, trace, report] =
+                ["mra", "jsonl", "json"].map(|ending| self.folder.file(name, ending));
+            let made: [(&str, &Path); 3] =
+                [("--record", &record), ("--trace", &trace), ("--desync-report", &report)];
+            (self.start(words, &[player, &made].concat()), [record, trace, report])
+        };
+        let host = ["host", "--headless", "--json", "--port=0", "--bind=127.0.0.1", "--no-discovery"];
+        let host = start(&[&host[..], &["--ticks=60", "--inject-desync=10"]].concat(), "host");
+        let address = format!("127.0.0.1:{}", host.0.port());
+        let guest = start(&["join", &address, "--headless", "--json"], "guest");
+        for (peer, [record, trace, report]) in [host, guest] {
+            let ended = peer.end();
+            assert_eq!(ended.code, Some(1), "a desync: {ended:?}");
+            let result = ended.json();
+            assert_eq!(result["replay"], Value::from(record.display().to_string()), "{result}");
+            assert_eq!(result["desync_report"], Value::from(report.display().to_string()), "{result}");
+            assert!([&record, &trace, &report].iter().all(|file| file.is_file()), "as they were named");
+            let ended = self.start(&["check"], &[("--bundle", &report.with_extension("bundle"))]).end();
+            assert!(ended.code == Some(0) || ended.code == Some(1), "{ended:?}");
+        }
+    }
+
+    /// A match of one, and one on a server.
+    fn matches(&self, data: &[(&str, &Path)], player: &[(&str, &Path)]) {
+        let (record, trace) = (self.folder.file("alone", "mra"), self.folder.file("alone", "jsonl"));
+        let made: [(&str, &Path); 2] = [("--record", &record), ("--trace", &trace)];
+        self.run(&["play", "--headless", "--ticks=30"], &[player, &made].concat());
+        let record = self.folder.file("server", "mra");
+        let serve = ["serve", "--port=0", "--bind=127.0.0.1", "--no-discovery", "--ticks=30", "--json"];
+        let server = self.start(&serve, &[data, &[("--record", &*record)]].concat());
+        let address = format!("127.0.0.1:{}", server.port());
+        let guests = [0, 1].map(|_| self.start(&["join", &address, "--headless", "--record=off"], data));
+        assert_eq!(guests.map(|guest| guest.end().code), [Some(0); 2]);
+        assert_eq!(server.end().json()["replay"], Value::from(record.display().to_string()));
+    }
+
+    /// A check, a sweep, and studies.
+    fn studies(&self, data: &[(&str, &Path)]) {
+        let replay = self.folder.file("replay", "mra");
+        fs::copy(REPLAY, &replay).expect("copied");
+        self.run(&["check", "--seed=1", "--ticks=30"], data);
+        self.run(&["check"], &[("--against", &replay)]);
+        let sweep = ["balance", "--suite=levels", "--matches=1", "--tick-rate=30"];
+        let results = self.folder.file("results", "txt");
+        self.run(&[&sweep[..], &["--shard=0/1"]].concat(), &[data, &[("--results", &*results)]].concat());
+        self.run(&sweep, &[data, &[("--rebuild", &*results)]].concat());
+
+        let study = ["compare", "--quick", "--seeds=1"];
+        let [csv, orders, html, figures, tables] =
+            ["csv", "orders", "html", "figures", "tables"].map(|ending| self.folder.file("study", ending));
+        let made: [(&str, &Path); 5] = [
+            ("--csv", &csv),
+            ("--orders", &orders),
+            ("--html", &html),
+            ("--figures", &figures),
+            ("--tables", &tables),
+        ];
+        self.run(&[&study[..], &["--cell=rtt=20"]].concat(), &made);
+        assert!(made.iter().all(|(_, file)| file.exists()), "as they were named");
+        self.run(&["compare"], &[("--rebuild", &csv), ("--html", &html)]);
+        let trace = self.given("link", "ms,delay_ms\n0,20\n10,30\n");
+        let linked = self.run(&[&study[..], &["--json"]].concat(), &[("--link=trace", &trace)]);
+        let recorded = [&study[..], &["--view=host-lost", "--json"]].concat();
+        let recorded = self.run(&recorded, &[("--from", &replay)]);
+        for (ended, file) in [(linked, trace), (recorded, replay)] {
+            let command = ended.json()["environment"]["command"].to_string();
+            assert!(command.contains(&file.display().to_string()), "{command}");
+        }
+    }
+}
+
+#[test]
+fn flags_that_take_a_path_take_names_that_are_no_unicode() {
+    let tried = Tried { folder: Folder::new(), flags: RefCell::default() };
+    let asset = |name: &str| fs::read_to_string(format!("assets/{name}.toml")).expect("an asset");
+    let map = tried.given("map", &asset("maps/duel"));
+    let rules = tried.given("rules", &asset("rules/standard"));
+    let script = tried.given("script", "{\"at_ms\":1,\"command\":\"Banner\"}\n");
+    let data: [(&str, &Path); 2] = [("--map", &map), ("--rules", &rules)];
+    let player = [&data[..], &[("--script", &*script)]].concat();
+    tried.desync(&player);
+    tried.matches(&data, &player);
+    tried.studies(&data);
+    assert_eq!(*tried.flags.borrow(), flags_with_a_path(tried.folder.0.path()));
+}
+
 /// Ways in which a text is saved.
 fn saved(text: &str) -> [(&'static str, Vec<u8>); 4] {
     let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
@@ -130,6 +283,18 @@ fn saved(text: &str) -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
+/// A short sweep of `arena balance`.
+const SWEEP: [&str; 5] = ["balance", "--matches=1", "--suite=levels", "--map=duel", "--tick-rate=30"];
+
+/// What `arena balance` writes of a shard of it.
+fn results(home: &Path) -> String {
+    let file = home.join("shard");
+    let flag = format!("--results={}", file.display());
+    let ended = run(home, &[&SWEEP[..], &["--shard=0/1", &flag]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    fs::read_to_string(file).expect("results")
+}
+
 #[test]
 fn every_text_file_is_read_as_editors_save_it() {
     let home = tempfile::tempdir().expect("a folder");
@@ -140,13 +305,13 @@ fn every_text_file_is_read_as_editors_save_it() {
     let study = String::from_utf8(study).expect("text");
     let link = "ms,delay_ms\n0,20\n10,30\n".to_owned();
     let play = ["play", "--headless", "--ticks=1", "--record=off", "--json"];
-    let kinds: [(&str, String, &[&str], &str); 5] = [
+    let kinds: [(&str, String, &[&str], &str); 6] = [
         ("map", asset("maps/duel"), &play, "--map="),
         ("rules", asset("rules/standard"), &play, "--rules="),
         ("script", script, &play, "--script="),
         ("study", study, &["compare"], "--rebuild="),
-        // Read before anything is played; a whole study of it takes too long here.
-        ("link", link, &[], "--link=trace="),
+        ("link", link, &["compare", "--quick", "--seeds=1"], "--link=trace="),
+        ("results", results(home.path()), &SWEEP, "--rebuild="),
     ];
     for (kind, text, words, flag) in kinds {
         for (way, bytes) in saved(&text) {
@@ -154,12 +319,6 @@ fn every_text_file_is_read_as_editors_save_it() {
             fs::write(&file, bytes).expect("written");
             let flag = format!("{flag}{}", file.display());
             let is_utf16 = way.starts_with("utf16");
-            if kind == "link" {
-                if is_utf16 {
-                    fails(&run(home.path(), &["compare", "--quick", &flag]), "save it as UTF-8");
-                }
-                continue;
-            }
             let ended = run(home.path(), &[words, &[&flag]].concat());
             if is_utf16 {
                 fails(&ended, "save it as UTF-8");
@@ -169,7 +328,6 @@ fn every_text_file_is_read_as_editors_save_it() {
             }
         }
         let folder = format!("{flag}{}", home.path().display());
-        let words = if words.is_empty() { &["compare", "--quick"][..] } else { words };
         fails(&run(home.path(), &[words, &[&folder]].concat()), "directory");
     }
 }
@@ -187,6 +345,52 @@ fn a_study_that_may_not_be_cited_says_so_however_its_file_is_saved() {
         let said = run(home.path(), &["compare", &format!("--rebuild={}", file.display())]).stdout;
         assert!(said.contains("Not to be cited: too few."), "{way}: {said}");
     }
+}
+
+#[test]
+fn what_a_text_says_does_not_depend_on_how_it_is_saved() {
+    let home = tempfile::tempdir().expect("a folder");
+    let text = |bytes: Vec<u8>, words: &[&str], flag: &str| {
+        let file = home.path().join("text");
+        fs::write(&file, bytes).expect("written");
+        let ended = run(home.path(), &[words, &[&format!("{flag}{}", file.display())]].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.json()
+    };
+    let link = |bytes| {
+        let study = text(bytes, &["compare", "--quick", "--seeds=1", "--json"], "--link=trace=");
+        study["cells"].clone()
+    };
+    let balance = |bytes| {
+        let report = text(bytes, &[&SWEEP[..], &["--json"]].concat(), "--rebuild=");
+        (report["figures"].clone(), report["lines"].clone(), report["ticks"].clone())
+    };
+    let trace = |delay: u32| format!("ms,delay_ms\n0,{delay}\n10,{}\n", delay + 10);
+    let plain = link(trace(20).into());
+    assert!(plain[0].is_object() && plain != link(trace(80).into()), "{plain}");
+    let results = results(home.path());
+    let whole = balance(results.clone().into());
+    for (way, bytes) in saved(&trace(20)).into_iter().take(2) {
+        assert_eq!(link(bytes), plain, "{way}");
+    }
+    for (way, bytes) in saved(&results).into_iter().take(2) {
+        assert_eq!(balance(bytes), whole, "{way}");
+    }
+}
+
+#[test]
+fn a_study_continues_in_a_file_that_an_editor_has_saved() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("rows.csv");
+    let flag = format!("--csv={}", file.display());
+    let study = ["compare", "--quick", "--seeds=1", "--cell=rtt=20", &flag];
+    assert_eq!(run(home.path(), &study).code, Some(0));
+    let whole = fs::read_to_string(&file).expect("rows");
+    let part: Vec<&str> = whole.lines().take(whole.lines().count() - 1).collect();
+    fs::write(&file, format!("\u{feff}{}\r\n", part.join("\r\n"))).expect("written");
+    let ended = run(home.path(), &[&study[..], &["--resume"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(fs::read_to_string(&file).expect("rows"), whole);
 }
 
 #[test]
@@ -224,6 +428,14 @@ fn tables_are_plain_in_every_locale() {
     let home = tempfile::tempdir().expect("a folder");
     let list = run(home.path(), &["replay", "list", "replays"]).stdout;
     assert!(list.is_ascii() && list.contains("seed7-600.mra"), "{list}");
+    let csv = home.path().join("a.csv");
+    let mut study = crate::study::study(8);
+    study.rows.extend(crate::study::armies());
+    study.write(fs::File::create(&csv).expect("a file")).expect("written");
+    let study = run(home.path(), &["compare", "--rebuild", &csv.display().to_string()]).stdout;
+    assert!(study.is_ascii() && study.contains("CPU per tick, us"), "{study}");
+    let sweep = run(home.path(), &SWEEP).stdout;
+    assert!(sweep.is_ascii() && sweep.contains("hard v normal"), "{sweep}");
 }
 
 /// `arena` where no file can have more than `blocks` times 512 bytes, as on a disk that is full.
@@ -312,33 +524,4 @@ fn a_part_that_cannot_be_written_is_named() {
     fails(&ended, "part.mra");
     assert!(!ended.stderr.contains(REPLAY), "{ended:?}");
     assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left");
-}
-
-#[test]
-fn signals_that_were_ignored_stay_ignored() {
-    let home = tempfile::tempdir().expect("a folder");
-    let words = ["host", "--headless", "--port=0", "--no-discovery", "--ticks=30", "--record=off"];
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' HUP INT TERM; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_arena")]);
-    crate::arena::prepare(&mut command, home.path(), &words);
-    let mut host = Arena::start(command);
-    let address = format!("127.0.0.1:{}", host.port());
-    host.wait_for_line("Ctrl-C leaves");
-    ["HUP", "INT", "TERM"].iter().for_each(|signal| host.signal(signal));
-    let guest = run(home.path(), &["join", &address, "--headless", "--record=off"]);
-    assert_eq!((guest.code, host.end().code), (Some(0), Some(0)), "{guest:?}");
-}
-
-#[test]
-fn a_second_interrupt_ends_a_process_at_once() {
-    let home = tempfile::tempdir().expect("a folder");
-    let words = ["host", "--headless", "--port=0", "--no-discovery", "--record=off", "--timeout=60"];
-    let mut host = Arena::run(home.path(), &words);
-    let address = format!("127.0.0.1:{}", host.port());
-    let guest = Arena::run(home.path(), &["join", &address, "--headless", "--record=off"]);
-    host.wait_for_line("all players are here");
-    // It is waited for when the host leaves.
-    guest.signal("STOP");
-    ["INT", "TERM"].iter().for_each(|signal| host.signal(signal));
-    assert_eq!(host.end().code, Some(130));
 }

@@ -23,6 +23,8 @@ mod reference;
 mod server;
 mod shared_address;
 #[cfg(target_os = "linux")]
+mod signals;
+#[cfg(target_os = "linux")]
 mod streams;
 mod study;
 mod usage;

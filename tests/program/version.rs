@@ -4,6 +4,7 @@ use net::discovery::{Beacon, RoomId, VersionText, answer};
 use net::message::{JoinRefused, PROTOCOL_VERSION, PacketId, Refusal, handshake, handshake_nonce};
 use net::{Architecture, PlayerName};
 use replay::VERSION;
+use sim::SIMULATION_BUILD;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
@@ -132,5 +133,54 @@ fn a_refusal_for_the_version_names_both() {
         fails(&refused, "arena 9.8.7+feed123 runs there");
         fails(&refused, VERSION);
         host.join().expect("a host");
+    }
+}
+
+/// The rows of the table of simulation builds in docs/REPLAY_FORMAT.md: build, first commit, last commit, versions.
+fn builds() -> Vec<[String; 4]> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/REPLAY_FORMAT.md");
+    let text = fs::read_to_string(file).expect("the document");
+    let (_, section) = text.split_once("\n## Simulation builds\n").expect("a section");
+    let section = section.split("\n## ").next().expect("its text");
+    let rows = section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| build |"));
+    let cells =
+        |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    rows.map(|row| cells(row).try_into().unwrap_or_else(|cells| panic!("not four: {cells:?}"))).collect()
+}
+
+#[test]
+fn every_simulation_build_is_listed_and_todays_is_the_last() {
+    let builds = builds();
+    let numbers: Vec<u32> = builds.iter().map(|[build, ..]| build.parse().expect("a number")).collect();
+    let all: Vec<u32> = (1..=SIMULATION_BUILD).collect();
+    assert_eq!(numbers, all, "the builds in docs/REPLAY_FORMAT.md, the newest last");
+    let is_commit =
+        |text: &str| text.len() >= 7 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let (last, earlier) = builds.split_last().expect("one build at least");
+    for [build, first, end, versions] in &builds {
+        let (commit, date) = first.split_once(", ").expect("a commit and its date");
+        assert!(is_commit(commit) && date.len() == 10 && !versions.is_empty(), "{build}: {first}");
+        assert_eq!(is_commit(end), *build != last[0], "{build}: {end}");
+    }
+    assert!(last[3].split(", ").any(|version| version == env!("CARGO_PKG_VERSION")), "{last:?}");
+    assert!(earlier.iter().all(|[_, _, end, _]| end != &last[2]), "one build is today's");
+}
+
+/// Whether the commits of a clone with its whole history have the builds that the table gives them.
+#[test]
+fn a_listed_commit_has_its_build() {
+    let git = |words: &[&str]| {
+        let done = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(words).output().ok()?;
+        done.status.success().then(|| String::from_utf8(done.stdout).expect("text"))
+    };
+    let build_at = |commit: &str| git(&["show", &format!("{commit}:src/sim/mod.rs")]);
+    for [build, first, last, _] in builds() {
+        let first = first.split(',').next().expect("a commit").to_owned();
+        for commit in [first, last] {
+            // A shallow clone, or an archive of the source, has no such commits.
+            let Some(source) = build_at(&commit) else { continue };
+            let says = format!("pub const SIMULATION_BUILD: u32 = {build};");
+            assert!(source.contains(&says), "{commit} has another build than {build}");
+        }
     }
 }

@@ -130,8 +130,6 @@ impl Window {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
-        // What another program has told belongs to it.
-        let _ = std::fs::remove_file(home.path().join("layout.json"));
         let arena = env!("CARGO_BIN_EXE_arena");
         let mut command = match namespace {
             Some(namespace) => {
@@ -141,9 +139,32 @@ impl Window {
             }
             None => Command::new(arena),
         };
+        command.args(arguments);
+        Self::start(command, display, home, name, size, environment)
+    }
+
+    /// Starts a program in which signals that end others are ignored, as `nohup` and scripts do.
+    pub(crate) fn open_ignoring_signals(name: &'static str, size: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' HUP INT TERM; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_arena")]);
+        command.args(arguments);
+        let home = Rc::new(tempfile::tempdir().expect("a folder"));
+        Self::start(command, Display::start(), home, name, size, &[])
+    }
+
+    /// Starts a program on a display, with more variables in its environment.
+    fn start(
+        mut command: Command,
+        display: Display,
+        home: Rc<TempDir>,
+        name: &'static str,
+        size: &str,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        // What another program has told belongs to it.
+        let _ = std::fs::remove_file(home.path().join("layout.json"));
         let began = Instant::now();
         let program = command
-            .args(arguments)
             .env("DISPLAY", &display.name)
             .env("HOME", home.path())
             .env("XDG_DATA_HOME", home.path())

@@ -362,6 +362,20 @@ fn a_match_continues_while_its_window_is_resized_or_away() {
 }
 
 #[test]
+fn a_window_outlives_signals_that_were_ignored_when_it_opened() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open_ignoring_signals("nohup", "960x540", &["play", "--bot", "easy"]);
+    let mut tick = 0;
+    for signal in ["-HUP", "-INT", "-TERM"] {
+        tick = window.wait_tick(tick + 30)["match"]["tick"].as_u64().expect("a tick");
+        let sent = Command::new("kill").args([signal, &window.program.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    }
+    window.wait_tick(tick + 60);
+    assert!(window.program.try_wait().expect("it is ours").is_none(), "it still runs");
+}
+
+#[test]
 fn orders_wait_and_new_minions_get_a_flag() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("plans", "1280x720", None, &["play", "--bot", "easy"]);

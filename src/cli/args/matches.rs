@@ -10,6 +10,7 @@ use super::{
     ARCHITECTURES, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
     seconds_or_none, seed, tick_rate, token,
 };
+use game::text_file::{self, TextError};
 use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
 use sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use transport::LinkSpec;
@@ -359,13 +360,15 @@ fn room_code(text: &str) -> Result<String, String> {
 
 /// The room code in the first line of the input.
 fn typed_room_code(input: &mut dyn BufRead) -> Result<String, String> {
-    let mut line = String::new();
+    let mut line = Vec::new();
     if io::stdin().is_terminal() {
         logln!("the room code, then Enter:");
     }
-    let read = input.take(ROOM_CODE_BYTES_MAX).read_line(&mut line);
-    read.map_err(|error| format!("the code cannot be read from the standard input: {error}"))?;
-    let code = line.trim_end_matches(['\r', '\n']);
+    let read = input.take(ROOM_CODE_BYTES_MAX).read_until(b'\n', &mut line).map_err(TextError::from);
+    // A shell of Windows may write UTF-16 into a pipe.
+    let line = read.and_then(|_| text_file::decode(line));
+    let line = line.map_err(|error| format!("the code cannot be read from the standard input: {error}"))?;
+    let code = line.trim_end_matches('\n');
     if code == "-" { Err("a code needs more than a hyphen".into()) } else { room_code(code) }
 }
 

@@ -4,6 +4,7 @@ use comfy_table::CellAlignment;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
+use crate::cli::console;
 use lab::compare::{
     Agreement, Analysis, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile,
     SCALE_COLUMNS, Study, Table, wording,
@@ -199,15 +200,16 @@ fn agreement_json(agreement: &Agreement) -> Value {
     })
 }
 
-/// A table for a terminal: the first number with its interval. All intervals are in the JSON and on the page.
+/// A table for a terminal, in ASCII: the first number with its interval. All intervals are in the JSON and on the page.
 fn table(table: &Table) -> comfy_table::Table {
-    let mut text = comfy_table::Table::new();
-    text.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
-    text.set_header(&table.columns);
+    let plain = |text: &str| text.replace('\u{b5}', "u").replace('\u{2013}', "-");
+    let mut text = console::table(table.columns.iter().map(|column| plain(column)));
     for row in &table.rows {
         let short = row.iter().enumerate().map(|(column, value)| match value.split_once(" [") {
-            Some((value, _)) if table.numbers.contains(&column) && column > table.numbers.start => value,
-            _ => value,
+            Some((value, _)) if table.numbers.contains(&column) && column > table.numbers.start => {
+                plain(value)
+            }
+            _ => plain(value),
         });
         text.add_row(short);
     }

@@ -308,7 +308,8 @@ impl ServerSession {
         match self.phase {
             Phase::Gathering if self.room.give_up_at.is_some_and(|at| self.now >= at) => {
                 if self.settings.kept.is_empty() {
-                    self.close(End::NoAnswer);
+                    // Those who wait here learn that the room is closed.
+                    self.begin_ending(End::NoAnswer);
                 } else {
                     self.end_vote();
                 }

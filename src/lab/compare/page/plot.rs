@@ -18,6 +18,11 @@ const ROOM: f64 = 1.08;
 /// Size of letters, and the mean width of one as a share of that.
 const LETTERS: f64 = 30.0;
 const LETTER_WIDTH: f64 = 0.54;
+/// Size of the letters of a point's name, and the height of a capital or digit as a share of that.
+const NAME_LETTERS: f64 = 24.0;
+const CAPITAL_HEIGHT: f64 = 0.73;
+/// Half the size of a marker.
+const MARKER: f64 = 12.0;
 /// A value that is this many times the median squeezes all others on a linear axis.
 const SQUEEZES: f64 = 10.0;
 
@@ -377,14 +382,43 @@ pub(super) fn content(plot: &Plot) -> Markup {
                     (marker(line.pen, place, Some(&value_of(plot, line, point))))
                 }
             }
-            g fill="var(--ink-6)" font-size="30" {
-                // Above the point, and beside its whisker and a line that descends to it.
-                @for Point { at: (px, py), name, .. } in line.points.iter().filter(|point| !point.name.is_empty()) {
-                    text x=(x(*px)) y=(y(*py)) dx="5" dy="-15" font-size="24" { (name) }
-                }
+        }
+        (names(plot, |point| {
+            [plot.x.place(point.at.0, [left, right]), y_axis.place(point.at.1, [bottom, top])]
+        }))
+    }
+}
+
+/// The names of points, over all lines and markers.
+fn names(plot: &Plot, place: impl Fn(&Point) -> [f64; 2]) -> Markup {
+    let points = || plot.lines.iter().flat_map(|line| &line.points);
+    let markers: Vec<[f64; 2]> = points().map(&place).collect();
+    html! {
+        g fill="var(--ink-6)" font-size=(NAME_LETTERS) {
+            @for point in points().filter(|point| !point.name.is_empty()) {
+                @let at = place(point);
+                @let [dx, dy, width] = name_beside(at, &point.name, &markers);
+                text x=(format!("{:.1}", at[0])) y=(format!("{:.1}", at[1])) dx=(dx) dy=(dy)
+                    text-anchor=[(width < 0.0).then_some("end")] { (point.name) }
             }
         }
     }
+}
+
+/// Where a name begins from its point, and its width, negative if it ends there: above it, beside its whisker and a line
+/// that descends to it, or where it is clear of the other markers.
+fn name_beside(at: [f64; 2], name: &str, markers: &[[f64; 2]]) -> [f64; 3] {
+    let width = NAME_LETTERS * LETTER_WIDTH * name.chars().count() as f64;
+    let (above, below) = (-15.0, 15.0 + NAME_LETTERS * CAPITAL_HEIGHT);
+    let places = [[5.0, above, width], [5.0, below, width], [-5.0, below, -width], [-5.0, above, -width]];
+    let is_clear = |&[dx, dy, width]: &[f64; 3]| {
+        let [from, to] = [at[0] + dx, at[0] + dx + width];
+        let (left, right) = (from.min(to) - MARKER, from.max(to) + MARKER);
+        let (top, bottom) = (at[1] + dy - NAME_LETTERS * CAPITAL_HEIGHT - MARKER, at[1] + dy + MARKER);
+        let covers = |[x, y]: [f64; 2]| (left..right).contains(&x) && (top..bottom).contains(&y);
+        !markers.iter().any(|&marker| marker != at && covers(marker))
+    };
+    places.into_iter().find(is_clear).unwrap_or(places[0])
 }
 
 fn marker(pen: Pen, transform: String, says: Option<&str>) -> Markup {
@@ -442,6 +476,16 @@ mod tests {
         assert_eq!(narrow.range, [50.0, 100.0]);
         let labels: Vec<String> = axis.ticks().into_iter().map(|(_, label)| label).collect();
         assert_eq!(labels, ["10", "100", "1000", "10000"]);
+    }
+
+    #[test]
+    fn a_name_is_clear_of_other_markers() {
+        let at = [100.0, 100.0];
+        let beside = |others: &[[f64; 2]]| name_beside(at, "30", &[&[at], others].concat());
+        let (upper_right, lower_right) = ([125.0, 85.0], [125.0, 120.0]);
+        assert_eq!(beside(&[[300.0, 90.0]])[..2], [5.0, -15.0]);
+        assert!(beside(&[upper_right])[1] > 0.0, "below the point");
+        assert!(beside(&[upper_right, lower_right])[2] < 0.0, "left of it");
     }
 
     #[test]

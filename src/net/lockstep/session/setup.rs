@@ -173,8 +173,14 @@ impl LockstepSession {
     }
 
     pub(super) fn give_up_if_due(&mut self) {
-        if self.give_up_at().is_some_and(|at| self.now >= at) {
+        if self.give_up_at().is_none_or(|at| self.now < at) {
+            return;
+        }
+        if self.links.is_empty() {
             self.close(End::NoAnswer);
+        } else {
+            // Those who wait here learn that the room is closed.
+            self.begin_ending(End::NoAnswer);
         }
     }
 
