@@ -173,7 +173,8 @@ fn a_listed_commit_has_its_build() {
         let done = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(words).output().ok()?;
         done.status.success().then(|| String::from_utf8(done.stdout).expect("text"))
     };
-    let build_at = |commit: &str| git(&["show", &format!("{commit}:src/sim/mod.rs")]);
+    let root_at = |commit: &str, file: &str| git(&["show", &format!("{commit}:src/sim/{file}")]);
+    let build_at = |commit: &str| root_at(commit, "lib.rs").or_else(|| root_at(commit, "mod.rs"));
     for [build, first, last, _] in builds() {
         let first = first.split(',').next().expect("a commit").to_owned();
         for commit in [first, last] {
