@@ -98,7 +98,11 @@ fn plain(text: &str) -> String {
         c => c,
     };
     let narrowed: String = text.chars().filter(|&c| !is_invisible(c)).map(narrow).collect();
-    narrowed.trim_matches(|c: char| c == ' ' || QUOTES.contains(&c)).to_owned()
+    let surrounds = |c: char| c == ' ' || QUOTES.contains(&c);
+    narrowed
+        .trim_start_matches(surrounds)
+        .trim_end_matches(|c| surrounds(c) || matches!(c, ',' | ';'))
+        .to_owned()
 }
 
 /// The host, and the port behind it: after a colon, or after a blank.
@@ -210,6 +214,8 @@ mod tests {
             "[10.9.0.1]",
             "\u{201c}10.9.0.1\u{201d}",
             "10.9.0.1,",
+            "\"10.9.0.1\",",
+            "(10.9.0.1);",
             "::ffff:10.9.0.1",
             "\u{feff}10.9.0.1\u{200b}",
             "\u{ff11}\u{ff10}\u{3002}9.0.1",
