@@ -14,7 +14,7 @@ use super::context::AppContext;
 use super::draw::{ArenaPainter, layout};
 use super::input::{Input, Inputs};
 use super::launch::LaunchRequest;
-use super::native_window::{NativeDesktop, NativeWindow};
+use super::native_window::{NativeDesktop, NativeWindow, Woken};
 use super::page::{self, Feedback, Page};
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
@@ -37,6 +37,9 @@ const REST: Duration = Duration::from_millis(500);
 const REST_WITH_OTHERS: Duration = Duration::from_millis(100);
 /// How long a menu is in use after an input.
 const IN_USE_S: f64 = 2.0;
+/// Most frames in a row without a picture: only with a picture does the window library take in what other programs ask
+/// of the window, such as to close it.
+const STILL_FRAMES_MAX: u32 = 10;
 /// How often a window that nobody sees takes in what happened.
 const HIDDEN_FRAMES_PER_S: u32 = 10;
 /// How long a note at the edge of the window stays.
@@ -64,6 +67,8 @@ struct App {
     has_focus: bool,
     /// When a key or the pointer was last used, seconds since the window opened.
     used_at: f64,
+    /// Frames since the last picture was shown.
+    still_frames: u32,
     file: SettingsFile,
     /// The settings in force.
     applied: Option<Settings>,
@@ -84,11 +89,17 @@ pub(crate) async fn run(opening: Opening, desktop: NativeDesktop) {
         // From one frame to the next, with the swap between them; what came late is not made up for.
         let now = Instant::now();
         due = now.max(due + app.frame_time());
-        if app.rests(now) {
-            due = Instant::now();
-        } else {
-            std::thread::sleep(due - now);
+        match app.rest(now) {
+            Some(Woken::Late) if app.still_frames < STILL_FRAMES_MAX => {
+                // What is shown already is not shown again.
+                app.still_frames += 1;
+                due = Instant::now();
+                continue;
+            }
+            Some(_) => due = Instant::now(),
+            None => std::thread::sleep(due - now),
         }
+        app.still_frames = 0;
         next_frame().await;
     }
     app.close();
@@ -130,6 +141,7 @@ impl App {
             typing: Typing::default(),
             has_focus: true,
             used_at: 0.0,
+            still_frames: 0,
             file,
             applied: None,
             is_done: false,
@@ -154,12 +166,12 @@ impl App {
         most.map_or(Duration::ZERO, |most| Duration::from_secs(1) / most)
     }
 
-    /// Waits for longer than from frame to frame while a menu shows nothing new and nobody uses it; false if it does
-    /// not. Every frame costs a copy of the picture, also where nothing changes.
-    fn rests(&mut self, now: Instant) -> bool {
+    /// Waits for longer than from frame to frame while a menu shows nothing new and nobody uses it; `None` at once if
+    /// it does.
+    fn rest(&mut self, now: Instant) -> Option<Woken> {
         let is_still = self.screen.has_backdrop() && self.still.is_kept() && !self.context.painter.is_hidden;
         if !is_still || self.context.now - self.used_at < IN_USE_S {
-            return false;
+            return None;
         }
         let rest = if self.screen.awaits_others() { REST_WITH_OTHERS } else { REST };
         self.native.wait_for_hands(now + rest, self.has_focus)
@@ -259,7 +271,7 @@ impl App {
                 if let Some(chosen) = screen.page(context, &mut page) {
                     next = Some(chosen);
                 }
-                show_note(context, &mut page);
+                show_note(context, &mut page, has_backdrop);
             });
             if has_backdrop {
                 still.compare(ctx);
@@ -268,14 +280,15 @@ impl App {
         if let Some(kind) = self.feedback.take() {
             self.context.sound.play(kind);
         }
-        if has_backdrop && !self.still.draw() {
+        let is_shown = has_backdrop && self.still.is_kept() && self.still_frames > 0;
+        if has_backdrop && !is_shown && !self.still.draw() {
             self.screen.draw_backdrop(&mut self.context);
         }
         egui_macroquad::draw();
         if has_backdrop {
             self.still.keep();
         }
-        if let Some(probe) = &mut self.probe {
+        if let Some(probe) = self.probe.as_mut().filter(|_| !is_shown) {
             probe.look(&self.screen, &self.context);
         }
         if self.screen.is_aiming() {
@@ -324,15 +337,24 @@ fn write_as_typed(events: &mut Vec<egui::Event>, typed: &[egui::Event]) {
     events.extend_from_slice(typed);
 }
 
-fn show_note(context: &AppContext, page: &mut Page<'_>) {
+/// Shows the last note over everything else: in a menu at the top, where no field is that it may be about.
+fn show_note(context: &AppContext, page: &mut Page<'_>, is_menu: bool) {
     let Some((text, since)) = &context.note else { return };
     if context.now - since > NOTE_SHOWN_S {
         return;
     }
     let window = page.window();
-    let at = egui::pos2(window.left() + 16.0, window.bottom() - 60.0);
-    let width = window.width() - 32.0;
-    page.open_ended("note", at, egui::Align2::LEFT_BOTTOM, (theme::SMALL, theme::GOLD), text, width);
+    let (left, width) = (window.left() + 16.0, window.width() - 32.0);
+    let (top, bottom) = (window.top() + 12.0, window.bottom() - 60.0);
+    let (y, align) =
+        if is_menu { (top, egui::Align2::LEFT_TOP) } else { (bottom, egui::Align2::LEFT_BOTTOM) };
+    page.within("note", |page| {
+        let plate = page.ui.painter().add(egui::Shape::Noop);
+        let style = (theme::SMALL, theme::GOLD);
+        let rect = page.open_ended("note", egui::pos2(left, y), align, style, text, width);
+        let rect = rect.expand2(egui::vec2(10.0, 6.0));
+        page.ui.painter().set(plate, egui::Shape::rect_filled(rect, theme::ROUNDING, theme::GROUND));
+    });
 }
 
 /// Saves what was drawn in this frame.

@@ -65,9 +65,14 @@ impl Written {
             Self::Nothing => None,
             Self::Mark(mark) => Some(alone(mark).into()),
             Self::Letter(letter) => {
+                let shifted = if let Self::Letter(shifted) = with_shift { Some(shifted) } else { None };
                 let mut upper = letter.to_uppercase();
                 let one = upper.next().filter(|_| upper.next().is_none());
-                Some(one.unwrap_or(letter).into()).filter(|label: &String| !label.trim().is_empty())
+                // Not a capital that another key has as well, as of σ and ς, or of i and ı.
+                let is_its = |capital: &char| capital.to_lowercase().next() == Some(letter);
+                let capitals = shifted.filter(|shifted| shifted.is_uppercase()).into_iter().chain(one);
+                let capital = capitals.into_iter().find(is_its).unwrap_or(letter);
+                Some(capital.into()).filter(|label: &String| !label.trim().is_empty())
             }
         }
     }
@@ -94,6 +99,11 @@ mod tests {
             (Letter('w'), Letter('W'), Some("W")),
             (Letter('ц'), Letter('Ц'), Some("Ц")),
             (Letter('ω'), Letter('Ω'), Some("Ω")),
+            (Letter('σ'), Letter('Σ'), Some("Σ")),
+            (Letter('ς'), Letter('Σ'), Some("ς")),
+            (Letter('i'), Letter('İ'), Some("İ")),
+            (Letter('ı'), Letter('I'), Some("ı")),
+            (Letter('q'), Letter('@'), Some("Q")),
             (Letter('&'), Letter('1'), Some("1")),
             (Letter('é'), Letter('2'), Some("2")),
             (Letter('1'), Letter('!'), Some("1")),

@@ -27,6 +27,16 @@ pub(crate) struct NativeDesktop {
     x11: Option<X11Desktop>,
 }
 
+/// The end of a wait.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only X11 wakes a window that rests"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// The time is over.
+    Late,
+    /// The player has done something, or something has happened to the window.
+    Early,
+}
+
 /// The window as the system knows it.
 pub(crate) struct NativeWindow {
     #[cfg(target_os = "linux")]
@@ -139,25 +149,28 @@ impl NativeWindow {
         true
     }
 
-    /// Waits until `until`, or until the player does something. False where the system does not tell that, at once.
-    pub(crate) fn wait_for_hands(&mut self, until: Instant, has_focus: bool) -> bool {
+    /// Waits until `until`, or until the player does something. `None` where the system does not tell that, at once.
+    pub(crate) fn wait_for_hands(&mut self, until: Instant, has_focus: bool) -> Option<Woken> {
         #[cfg(target_os = "linux")]
-        if let Some(x11) = &self.x11 {
+        if let Some(x11) = &mut self.x11 {
             /// Between two looks: a press is seen as soon as in a menu in use.
             const LOOK_EVERY: Duration = Duration::from_millis(16);
             loop {
-                let Some(hands) = x11.hands(has_focus) else { return false };
+                let hands = x11.hands(has_focus)?;
                 let left = until.saturating_duration_since(Instant::now());
                 // Compared with the last look of the wait before: what happened between is an input, too.
                 let before = self.hands.replace(hands);
-                if before != self.hands || left.is_zero() {
-                    return true;
+                if before != self.hands || x11.take_is_touched() {
+                    return Some(Woken::Early);
+                }
+                if left.is_zero() {
+                    return Some(Woken::Late);
                 }
                 std::thread::sleep(left.min(LOOK_EVERY));
             }
         }
         let _ = (until, has_focus);
-        false
+        None
     }
 
     /// Fills the screen with the window, or gives it its place back.

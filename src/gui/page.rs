@@ -145,6 +145,7 @@ impl<'a> Page<'a> {
         let (rect, is_cut) = (align.anchor_size(at, galley.size()), galley.elided);
         self.ui.painter().galley(rect.min, galley, colour);
         self.record(name, rect, Some(size));
+        self.recorder.note_text(text);
         (rect, is_cut)
     }
 
@@ -175,6 +176,7 @@ impl<'a> Page<'a> {
         let rect = Rect::from_min_size(at, galley.size());
         self.ui.painter().galley(rect.min, galley, colour);
         self.record(name, rect, Some(size));
+        self.recorder.note_text(text);
         rect.bottom()
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct ProbeFile {
     path: PathBuf,
     write_at: f64,
     frames: u64,
-    /// Of these, drawn.
+    /// Pictures that were shown.
     drawn: u64,
     /// Pictures with black boxes in place of text; `None` if nobody looks.
     black_texts: Option<u64>,
@@ -132,6 +132,7 @@ fn item(item: &Item) -> Value {
         "parent": item.parent,
         "rect": [rect.x, rect.y, rect.w, rect.h],
         "text_px": item.text_px,
+        "text": item.text,
     })
 }
 

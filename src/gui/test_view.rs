@@ -1,20 +1,24 @@
 //! What tests of the window look at.
 
-use std::sync::Arc;
-
 use game::{View, data};
 use net::Time;
 use sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, TickRate, World};
 
 /// A match of two swordsmen before its first tick, seen by a player or by a spectator.
 pub(crate) fn test_view(me: Option<PlayerId>) -> View {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    test_view_of(&[0, 1], &[], me)
+}
+
+/// A match of swordsmen in these teams and with these names before its first tick.
+pub(crate) fn test_view_of(teams: &[u8], names: &[&str], me: Option<PlayerId>) -> View {
+    let seat = |&team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let map = if teams.len() > 2 { "quad" } else { "standard" };
     let world = World::new(Setup {
         seed: 1,
         tick_rate: TickRate::HZ_60,
-        seats: [seat(0), seat(1)].into_iter().collect(),
+        seats: teams.iter().map(seat).collect(),
         rules: data::rules("standard").expect("built in"),
-        map: data::map("standard").expect("built in"),
+        map: data::map(map).expect("built in"),
     });
-    View::new(&world, Arc::new([]), me, Time(0))
+    View::new(&world, names.iter().map(|&name| name.to_owned()).collect(), me, Time(0))
 }

@@ -65,6 +65,8 @@ pub(crate) struct X11Window {
     window: Window,
     is_mapped: bool,
     is_covered: bool,
+    /// Whether the desktop has moved, resized, covered or focused the window, or let it lose its picture.
+    is_touched: bool,
     /// Where the window was before it filled the screen, if no window manager remembers it.
     place: Option<Place>,
     /// `None` on a server that does not describe it.
@@ -124,7 +126,8 @@ impl X11Window {
         let window = own_window(&desktop.server, desktop.root)?;
         let keyboard = Keyboard::read(&desktop.server).ok();
         let (place, keys) = (None, Vec::new());
-        let found = Self { desktop, window, is_mapped: true, is_covered: false, place, keyboard, keys };
+        let (is_mapped, is_covered, is_touched) = (true, false, false);
+        let found = Self { desktop, window, is_mapped, is_covered, is_touched, place, keyboard, keys };
         found.prepare().ok()?;
         Some(found)
     }
@@ -138,7 +141,8 @@ impl X11Window {
     fn prepare(&self) -> Result<(), ReplyError> {
         let server = &self.desktop.server;
         let keys = EventMask::KEY_PRESS | EventMask::KEY_RELEASE;
-        let news = EventMask::STRUCTURE_NOTIFY | EventMask::VISIBILITY_CHANGE | keys;
+        let place = EventMask::STRUCTURE_NOTIFY | EventMask::VISIBILITY_CHANGE | EventMask::EXPOSURE;
+        let news = place | EventMask::FOCUS_CHANGE | keys;
         let news = ChangeWindowAttributesAux::new().event_mask(news);
         server.change_window_attributes(self.window, &news)?.check()?;
         let mut hints = WmSizeHints::get_normal_hints(server, self.window)?.reply()?.unwrap_or_default();
@@ -166,7 +170,23 @@ impl X11Window {
         }
     }
 
+    /// Whether the window was touched since the last call, as far as has been told.
+    pub(crate) const fn take_is_touched(&mut self) -> bool {
+        core::mem::replace(&mut self.is_touched, false)
+    }
+
     fn note(&mut self, event: &Event) {
+        use Event::{ConfigureNotify, Expose, FocusIn, FocusOut, MapNotify, UnmapNotify, VisibilityNotify};
+        self.is_touched |= matches!(
+            event,
+            ConfigureNotify(_)
+                | Expose(_)
+                | FocusIn(_)
+                | FocusOut(_)
+                | MapNotify(_)
+                | UnmapNotify(_)
+                | VisibilityNotify(_)
+        );
         match (event, &mut self.keyboard) {
             (Event::PropertyNotify(event), _) if event.atom == u32::from(AtomEnum::RESOURCE_MANAGER) => {
                 self.desktop.scale = scale_of(&self.desktop.server);

@@ -130,15 +130,7 @@ impl Window {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
-        let arena = env!("CARGO_BIN_EXE_arena");
-        let mut command = match namespace {
-            Some(namespace) => {
-                let mut command = Command::new("ip");
-                command.args(["netns", "exec", namespace, arena]);
-                command
-            }
-            None => Command::new(arena),
-        };
+        let mut command = arena_in(namespace);
         command.args(arguments);
         Self::start(command, display, home, name, size, environment)
     }
@@ -347,6 +339,22 @@ impl Drop for Window {
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
+}
+
+/// The program, in a network namespace if one is given.
+pub(crate) fn arena_in(namespace: Option<&str>) -> Command {
+    let arena = env!("CARGO_BIN_EXE_arena");
+    let Some(namespace) = namespace else { return Command::new(arena) };
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace, arena]);
+    command
+}
+
+/// The text of an item of the page, or of the arena's own interface; empty for an item that is not there.
+pub(crate) fn text_of(shown: &Value, item: &str) -> String {
+    let items = ["items", "arena_items"].into_iter().filter_map(|list| shown[list].as_array()).flatten();
+    let mut found = items.filter(|found| found["name"] == item);
+    found.next().and_then(|found| found["text"].as_str()).unwrap_or_default().to_owned()
 }
 
 /// A connection to an X server, for requests in the X protocol.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::driver::{Display, Window, lock_group};
+use super::driver::{Display, Window, lock_group, text_of};
 use super::turn;
 
 /// Keys by their number on X servers, in the place of a US keyboard's.
@@ -59,7 +59,7 @@ fn play_uses_the_place_of_a_key_and_its_label_is_that_of_the_layout() {
     // Keys go where the pointer is.
     window.point([640.0, 120.0]);
     let layouts =
-        [("ru", "Ц", "Ф"), ("gr", "Σ", "Α"), ("fr", "Z", "Q"), ("de", "W", "A"), ("us,ru", "W", "A")];
+        [("ru", "Ц", "Ф"), ("gr", "ς", "Α"), ("fr", "Z", "Q"), ("de", "W", "A"), ("us,ru", "W", "A")];
     for (layout, up, left) in layouts {
         window.display.set_layout(layout);
         wait_label(&window, "walk-up", up);
@@ -114,8 +114,15 @@ fn keys_are_bound_and_names_typed_on_every_layout() {
     }
     wait_label(&window, "stop", "О");
     wait_label(&window, "banner", "Pad7");
-    window.assert_tidy("keys");
-    window.picture("keys");
+    // The page of keys says what is printed on each of them.
+    for (layout, up) in [("us", "W"), ("gr", "ς"), ("fr", "Z"), ("ru", "Ц")] {
+        window.display.set_layout(layout);
+        wait_label(&window, "walk-up", up);
+        let shown = window.wait_for("labels of keys", |shown| text_of(shown, "key walk up cap") == up);
+        assert_eq!(text_of(&shown, "key group 1 cap"), "1", "{layout}, with and without Shift");
+        window.assert_tidy("keys");
+        window.picture(&format!("keys {layout}"));
+    }
     window.click("close");
     window.click("name");
     // By its place, where its letter is a Russian one.

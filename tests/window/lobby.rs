@@ -1,8 +1,11 @@
 //! The lobby, by mouse alone.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::driver::Window;
+use crate::addresses::Guest;
+use crate::driver::{Window, text_of};
 use crate::{alone_on_loopback, turn};
 
 /// Who has which seat, and who is ready.
@@ -61,10 +64,80 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
     host.wait_tick(60);
     guest.wait_tick(60);
     host.picture("match");
+    for (window, own) in [(&host, "Eve (you), Fay"), (&guest, "Fay (you), Eve")] {
+        let shown = window.shown();
+        assert_eq!(text_of(&shown, "score of team 0: name"), own);
+        assert_eq!(text_of(&shown, "score of team 1: name"), "Easy bot 1, Normal bot 3");
+    }
+    let _ = host.program.kill();
+    let _ = host.program.wait();
+    assert_all_in_the_process_of_the_host_are_lost(&mut guest);
+}
+
+/// The bots lived in the host's process: the guest reads all their names, and may end the match.
+fn assert_all_in_the_process_of_the_host_are_lost(guest: &mut Window) {
+    let all = "Eve, Easy bot 1 and Normal bot 3";
+    let shown = guest.wait_for("the card with all names", |shown| {
+        shown["is_inert"] == false && text_of(shown, "prompt text").contains(all)
+    });
+    assert_eq!(text_of(&shown, "prompt title"), "All others are lost");
+    let answers = ["wait", "claim", "leave lost"].map(|answer| text_of(&shown, &format!("{answer} text")));
+    assert!(answers[0].starts_with("Wait") && answers[2].starts_with("Leave the match"), "{answers:?}");
+    assert!(answers[1].starts_with("Claim the win"), "{answers:?}");
+    guest.assert_tidy("lost");
+    guest.picture("lost");
+    guest.hold("F5", Duration::from_millis(1_500));
+    let over = guest.wait_screen("result");
+    assert_eq!(over["match"]["verdict"], "Victory", "{over}");
+    assert_eq!(over["match"]["reason"], format!("The connection to {all} was lost"));
+    guest.assert_tidy("claimed");
+    guest.picture("claimed");
     guest.close();
     guest.wait_end();
-    host.close();
-    host.wait_end();
+}
+
+#[test]
+#[ignore = "takes half a minute or more"]
+fn those_who_are_left_are_told_of_a_lost_host_and_of_a_bot_in_its_process() {
+    let Some(_turn) = turn() else { return };
+    let _rooms = alone_on_loopback();
+    for bots in 0..=1 {
+        let mut host = Window::open("Ida", "960x540", None, &[]);
+        host.click("host");
+        host.click("seats 4");
+        host.click("teams 2 against 2");
+        host.click("open");
+        let port = host.wait_screen("lobby")["match"]["port"].clone();
+        let address = format!("127.0.0.1:{port}");
+        let mut guest = Window::open("Joe", "960x540", None, &["join", &address]);
+        guest.wait_screen("lobby");
+        let home = tempfile::tempdir().expect("a folder");
+        let _friends = ["Kim", "Lea"].map(|name| Guest::join(None, home.path(), name, &address));
+        host.wait_for("guests", |shown| seats(shown).iter().filter(|seat| seat.0 == "free").count() == 0);
+        if bots == 1 {
+            host.click("remove 3");
+            host.click("bot 3 easy");
+        }
+        // Guests who name an address at the start are ready.
+        host.click("ready");
+        let stopped = guest.wait_tick(60)["match"]["tick"].as_u64().expect("a tick");
+        let _ = host.program.kill();
+        let _ = host.program.wait();
+        if bots == 0 {
+            // Three of four go on.
+            let text = "Ida is lost; the match continues";
+            guest.wait_for("who is lost", |shown| text_of(shown, "note") == text);
+            guest.wait_tick(stopped + 120);
+        } else {
+            // Two of four cannot know that they are not the ones who are cut off.
+            let over = guest.wait_screen("result");
+            assert_eq!(over["match"]["reason"], "The connection to Ida and Easy bot 3 was lost");
+            guest.assert_tidy("host lost");
+        }
+        guest.picture(&format!("host lost {bots}"));
+        guest.close();
+        guest.wait_end();
+    }
 }
 
 #[test]

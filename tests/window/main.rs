@@ -3,6 +3,7 @@
 //! Without Xvfb, xdotool or `import` the tests say so and pass. Pictures stay in `target/pictures`.
 #![cfg(all(feature = "gui", target_os = "linux"))]
 
+mod addresses;
 mod cable;
 #[path = "../common/mod.rs"]
 mod common;

@@ -8,7 +8,7 @@ use replay::{ReplayHeader, ReplayRecorder, ReplayResult};
 use serde_json::Value;
 
 use super::common::{self, BotMatch};
-use super::driver::Window;
+use super::driver::{Window, text_of};
 use super::{turn, xy};
 
 /// Long enough for circles and a hero's death.
@@ -50,10 +50,15 @@ fn a_replay_is_chosen_from_the_list_and_its_time_line_is_dragged() {
     let home = Rc::new(tempfile::tempdir().expect("a folder"));
     record(home.path(), "older", 60, 1_700_000_000);
     record(home.path(), "newer", TICKS, 1_700_000_600);
-    let mut window = Window::open_at_home(home, "replays", "1280x720", None, &[], &[]);
+    // East of Greenwich by 5:45, so that both replays are of the next day there.
+    let zone = [("TZ", "NPT-5:45")];
+    let mut window = Window::open_at_home(home, "replays", "1280x720", None, &[], &zone);
     window.wait_screen("start");
     window.click("replays");
     window.wait_screen("replays");
+    let recorded = |shown: &Value| [0, 1].map(|row| text_of(shown, &format!("replay {row} recorded")));
+    let times = ["2023-11-15 04:08", "2023-11-15 03:58"];
+    window.wait_for("times in the zone of the user", |shown| recorded(shown) == times);
     window.picture("list");
     window.assert_tidy("list");
     window.click("replay 0");

@@ -7,13 +7,17 @@ use std::time::Duration;
 use replay::{Replay, Verdict, verify};
 
 use crate::cable::Cable;
-use crate::driver::Window;
+use crate::driver::{Window, text_of};
 use crate::{alone_on_loopback, turn};
 
 /// Two windows in a match on this machine, found by address.
 fn pair(architecture: &str) -> [Window; 2] {
-    let words = ["host", "--no-discovery", "--port", "0", "--architecture", architecture];
-    let host = Window::open("Ann", "1280x720", None, &words);
+    pair_of(&["host", "--no-discovery", "--port", "0", "--architecture", architecture])
+}
+
+/// The same with this command of the host.
+fn pair_of(words: &[&str]) -> [Window; 2] {
+    let host = Window::open("Ann", "1280x720", None, words);
     let shown = host.wait_for("a port", |shown| shown["match"]["port"].as_u64().is_some());
     let address = format!("127.0.0.1:{}", shown["match"]["port"]);
     let guest = Window::open("Ben", "960x540", None, &["join", &address]);
@@ -201,20 +205,21 @@ fn a_long_stall_ends_with_a_count_down_for_both() {
 #[ignore = "takes half a minute or more"]
 fn a_player_whose_process_was_killed_returns_to_the_match_on_a_server() {
     let Some(_turn) = turn() else { return };
-    let [mut host, mut guest] = pair("client-server");
-    let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
-    signal(&guest, "-KILL");
-    let _ = guest.program.wait();
-    let home = std::rc::Rc::clone(&guest.home);
-    let mut back = Window::open_at_home(home, "Ben", "960x540", None, &[], &[]);
-    back.wait_screen("start");
-    back.assert_tidy("return");
-    back.picture("return");
-    back.click("return");
-    let shown = back.wait_tick(stopped + 60);
-    assert_eq!(shown["match"]["me"], 1, "the same seat");
-    back.picture("returned");
-    host.wait_tick(stopped + 120);
+    let _rooms = alone_on_loopback();
+    let [mut host, guest] = pair_of(&["host", "--port", "0", "--architecture", "client-server"]);
+    let mut back = return_after_death(&host, guest, |back| {
+        back.assert_tidy("return");
+        back.picture("return");
+        back.click("return");
+    });
+    // The match is full, and its row in the list is the own seat.
+    back = return_after_death(&host, back, |back| {
+        back.click("join");
+        back.wait_for("the own seat", |shown| text_of(shown, "room 0 version") == "your seat");
+        back.assert_tidy("own seat");
+        back.picture("own seat");
+        back.click("room 0");
+    });
     for window in [&mut back, &mut host] {
         window.close();
         window.wait_end();
@@ -222,6 +227,22 @@ fn a_player_whose_process_was_killed_returns_to_the_match_on_a_server() {
     // Nothing is left to return to.
     let seats = std::fs::read_dir(back.home.path().join("mini-rts-arena/seats")).expect("a folder");
     assert_eq!(seats.count(), 0);
+}
+
+/// Kills a player's process and opens another, which `returns` to the match and has the same seat there.
+fn return_after_death(host: &Window, mut guest: Window, returns: impl FnOnce(&Window)) -> Window {
+    let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
+    signal(&guest, "-KILL");
+    let _ = guest.program.wait();
+    let home = std::rc::Rc::clone(&guest.home);
+    let back = Window::open_at_home(home, "Ben", "960x540", None, &[], &[]);
+    back.wait_screen("start");
+    returns(&back);
+    let shown = back.wait_tick(stopped + 60);
+    assert_eq!(shown["match"]["me"], 1, "the same seat");
+    back.picture("returned");
+    host.wait_tick(stopped + 120);
+    back
 }
 
 #[test]
@@ -292,6 +313,8 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     guest.display.xdotool(&["type", "--delay", "60", "opensesame"]);
     guest.key("Return");
     guest.wait_screen("lobby");
+    guest.click("leave lobby");
+    join_by_address(&guest, cable.is_some(), &host.shown());
     for window in [&guest, &host] {
         window.click("ready");
     }
@@ -301,4 +324,23 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     }
     host.wait_end();
     guest.wait_end();
+}
+
+/// Joins a locked match by its address: the code is asked for afterwards.
+fn join_by_address(guest: &Window, is_on_cable: bool, host: &serde_json::Value) {
+    let ip = if is_on_cable { "10.78.0.1" } else { "127.0.0.1" };
+    guest.wait_screen("join");
+    guest.click("address");
+    guest.display.xdotool(&["type", "--delay", "60", &format!("{ip}:{}", host["match"]["port"])]);
+    guest.key("Return");
+    let shown = guest.wait_screen("failed");
+    assert!(
+        text_of(&shown, "text").contains("is locked"),
+        "no code was typed that could be another: {shown}"
+    );
+    guest.assert_tidy("by address");
+    guest.picture("by address");
+    guest.display.xdotool(&["type", "--delay", "60", "open SESAME"]);
+    guest.key("Return");
+    guest.wait_screen("lobby");
 }

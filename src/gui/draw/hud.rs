@@ -235,12 +235,17 @@ fn team_names(text: &Type, view: &View<'_>, team: u8, room: f32) -> String {
     let state = view.state();
     let mut names = String::new();
     let own = view.scene.me.filter(|&me| state.player_ids().any(|player| player == me));
+    let members = state.player_ids().filter(|&player| state.team_of(player) == team);
+    let mut others = members.filter(|&player| Some(player) != own).peekable();
     if let Some(own) = own.filter(|&own| state.team_of(own) == team) {
         names.push_str(view.name(own));
-        text.fit(&mut names, Size::Body, room - text.width(MARK, Size::Body));
+        // Dots for the others, who may not fit, must not take the mark's place.
+        let dots = if others.peek().is_some() { "..." } else { "" };
+        let taken = text.width(MARK, Size::Body) + text.width(dots, Size::Body);
+        text.fit(&mut names, Size::Body, room - taken);
         names.push_str(MARK);
     }
-    for player in state.player_ids().filter(|&player| state.team_of(player) == team && Some(player) != own) {
+    for player in others {
         if !names.is_empty() {
             names.push_str(", ");
         }
@@ -254,8 +259,37 @@ fn team_names(text: &Type, view: &View<'_>, team: u8, room: f32) -> String {
 mod tests {
     use super::super::{Camera, Scene};
     use super::*;
-    use crate::gui::test_view::test_view;
+    use crate::gui::test_view::{test_view, test_view_of};
     use std::sync::Arc;
+
+    #[test]
+    fn the_own_name_comes_first_and_no_other_is_marked_as_you() {
+        let names = ["Anna", "Easy bot 1", "Ben", "Easy bot 3"];
+        let window = Rect::new(0.0, 0.0, 1280.0, 720.0);
+        let mut text = Type::new();
+        text.clear(1.0);
+        for (me, expected) in [
+            (Some(0), ["Anna (you), Ben", "Easy bot 1, Easy bot 3"]),
+            (Some(2), ["Ben (you), Anna", "Easy bot 1, Easy bot 3"]),
+            (Some(1), ["Anna, Ben", "Easy bot 1 (you), Easy bot 3"]),
+            (None, ["Anna, Ben", "Easy bot 1, Easy bot 3"]),
+        ] {
+            let view = test_view_of(&[0, 1, 0, 1], &names, me.map(PlayerId));
+            let (camera, scene) = (Camera::whole(&view.setup.map, window), Scene::of(&view, 1.0, 0.0));
+            let shown =
+                [0, 1].map(|team| team_names(&text, &View::new(&camera, &scene, window), team, 400.0));
+            assert_eq!(shown, expected, "{me:?}");
+        }
+        // However little room there is, the mark is whole and the text fits.
+        let names = ["Maximiliane Zoe", "b", "Ben", "d"];
+        let view = test_view_of(&[0, 1, 0, 1], &names, Some(PlayerId(0)));
+        let (camera, scene) = (Camera::whole(&view.setup.map, window), Scene::of(&view, 1.0, 0.0));
+        for room in 90..300 {
+            let room = room as f32;
+            let shown = team_names(&text, &View::new(&camera, &scene, window), 0, room);
+            assert!(shown.contains(" (you)") && text.width(&shown, Size::Body) <= room, "{room}: {shown}");
+        }
+    }
 
     #[test]
     fn the_bar_has_each_team_on_the_side_of_its_base_after_a_rematch_too() {

@@ -25,6 +25,8 @@ pub(crate) struct Item {
     pub(crate) rect: Rect,
     /// Size of the type, if it is text.
     pub(crate) text_px: Option<f32>,
+    /// The text itself; not of a field.
+    pub(crate) text: Option<String>,
 }
 
 /// What was laid out in the last frame. It records only while `enabled`.
@@ -54,7 +56,14 @@ impl Recorder {
     /// Notes an item.
     pub(crate) fn record(&mut self, name: &str, parent: &str, rect: Rect, text_px: Option<f32>) {
         if self.enabled {
-            self.items.push(Item { name: name.into(), parent: parent.into(), rect, text_px });
+            self.items.push(Item { name: name.into(), parent: parent.into(), rect, text_px, text: None });
+        }
+    }
+
+    /// Notes the text of the item that was noted last.
+    pub(crate) fn note_text(&mut self, text: &str) {
+        if let Some(item) = self.items.last_mut().filter(|_| self.enabled) {
+            item.text = Some(text.into());
         }
     }
 

@@ -155,6 +155,7 @@ impl Type {
         let baseline = Vec2::new(left.round(), (at.y + px * CAPITALS / 2.0).round());
         let rect = Rect::new(baseline.x, baseline.y - px * ASCENT, width, px * (ASCENT + DESCENT));
         layout.record(label.name, label.parent, rect, Some(px));
+        layout.note_text(label.text);
         self.letters.push_str(label.text);
         self.queue.push(Line { until: self.letters.len(), baseline, px: px as u16, colour: label.colour });
         rect

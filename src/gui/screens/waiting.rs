@@ -84,9 +84,8 @@ impl WaitingScreen {
                 page.button("cancel", middle, "Cancel", Weight::Normal) || page.escapes()
             }
             State::Failed(request, failure) => {
-                let title = if failure.is_code_wrong { "Another code" } else { "No match" };
-                say(page, inside, title, theme::RED, &failure.why);
-                let code = code_of(request).filter(|_| failure.is_code_wrong);
+                say(page, inside, failure.title, theme::RED, &failure.why);
+                let code = code_of(request).filter(|_| failure.asks_for_code);
                 let is_entered = code.is_some_and(|code| {
                     let row = buttons.translate(vec2(0.0, -ROW - 18.0));
                     page.line("code", row, code, "the code of the match", FIELD_BYTES_MAX)
@@ -163,21 +162,24 @@ fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::e
 
 /// Why there is no match.
 pub(crate) struct Failure {
+    title: &'static str,
     why: String,
-    /// Whether the code was another: the player may type it again.
-    is_code_wrong: bool,
+    /// Whether the match is locked with another code than was given: the player may type one.
+    asks_for_code: bool,
 }
 
 impl Failure {
     pub(super) fn of(error: &MatchError, request: &LaunchRequest) -> Self {
-        let is_code_wrong = matches!(error, MatchError::Refused(Refusal::RoomCode));
+        let asks_for_code = matches!(error, MatchError::Refused(Refusal::RoomCode));
+        let has_code = matches!(request, LaunchRequest::Join(with, _) if with.game.network.room.is_some());
         let version = match request {
             LaunchRequest::Join(_, hosts) => setup::other_version(error, hosts),
             _ => None,
         };
         let why = match error {
             MatchError::Refused(Refusal::RoomCode) => {
-                "This match has another code. Upper and lower case and blanks do not count.".into()
+                let is = if has_code { "has another code" } else { "is locked: its host knows the code" };
+                format!("This match {is}. Upper and lower case and blanks do not count.")
             }
             MatchError::World(WorldError::UnknownRules(_)) => {
                 format!("{error}: start `arena join` with its file and --rules")
@@ -188,11 +190,16 @@ impl Failure {
             error => version
                 .map_or_else(|| error.to_string(), |version| format!("{error}; arena {version} runs there")),
         };
-        Self { why: capitalised(&why), is_code_wrong }
+        let title = match (asks_for_code, has_code) {
+            (false, _) => "No match",
+            (true, false) => "The code",
+            (true, true) => "Another code",
+        };
+        Self { title, why: capitalised(&why), asks_for_code }
     }
 
     fn at_start(error: &anyhow::Error) -> Self {
-        Self { why: capitalised(&format!("{error:#}")), is_code_wrong: false }
+        Self { title: "No match", why: capitalised(&format!("{error:#}")), asks_for_code: false }
     }
 }
 
