@@ -180,7 +180,7 @@ pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
 fn is_time_to_train(view: &View<'_>) -> bool {
     let rate = view.world.setup().tick_rate;
     let [every, period] = [view.skill.trains_every_ms, view.skill.period_ms].map(|ms| rate.ticks_in_ms(ms));
-    let Tick(now) = view.state.tick();
+    let Tick(now) = view.state.clock();
     every == 0 || (now / period * period) % every < period
 }
 

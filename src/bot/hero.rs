@@ -74,13 +74,13 @@ fn go(view: &View<'_>, orders: &mut Orders, hero: usize, goal: Vec2) {
 }
 
 fn dash(view: &View<'_>, orders: &mut Orders, at: Vec2, to: Vec2) {
-    if view.state.players.dash_ready_at[view.player.index()] <= view.state.tick() {
+    if view.state.players.dash_ready_at[view.player.index()] <= view.state.clock() {
         give(orders, Command::Dash(Angle::of(to - at)));
     }
 }
 
 fn raise_banner(view: &View<'_>, orders: &mut Orders, at: Vec2) {
-    let ready = view.state.players.banner_ready_at[view.player.index()] <= view.state.tick();
+    let ready = view.state.players.banner_ready_at[view.player.index()] <= view.state.clock();
     let fighting = view
         .minions
         .iter()

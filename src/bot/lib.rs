@@ -86,7 +86,7 @@ impl Bot {
     #[must_use]
     pub fn think(&self, world: &World) -> PlayerInput {
         let mut input = PlayerInput::default();
-        if world.state().outcome() != Outcome::Running {
+        if world.state().outcome() != Outcome::Running || world.state().pause().is_some() {
             return input;
         }
         input.hero.walk = reflex::side_step(world, self);
@@ -110,7 +110,7 @@ impl Bot {
 
     /// One random tick of each period, so that bots do not decide in step.
     fn is_moment(&self, world: &World) -> bool {
-        let Tick(now) = world.state().tick();
+        let Tick(now) = world.state().clock();
         let period = self.rate.ticks_in_ms(self.skill().period_ms);
         let (window, at) = (now / period, now % period);
         let drawn = random::draw(world.setup().seed, Tick(window), self.key, 0);

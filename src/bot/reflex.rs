@@ -37,14 +37,14 @@ fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
 fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i64, u8), Angle)> {
     let (state, arrows) = (world.state(), &world.state().projectiles);
     let bits = |v: Fx| i64::from(v.to_bits());
-    let age = i64::from(state.tick().since(arrows.born_at[arrow]));
+    let age = i64::from(state.clock().since(arrows.born_at[arrow]));
     let (vx, vy) = (bits(arrows.vx[arrow]), bits(arrows.vy[arrow]));
     // From the arrow to the hero.
     let px = bits(at.x) - bits(arrows.x[arrow]) - vx * age;
     let py = bits(at.y) - bits(arrows.y[arrow]) - vy * age;
     let ticks = (px * vx + py * vy) / (vx * vx + vy * vy).max(1);
     let in_time = i64::from(bot.reaction())..=i64::from(bot.rate.ticks_in_ms(SOON_MS));
-    if !in_time.contains(&ticks) || state.tick().plus(ticks as u32) > arrows.dies_at[arrow] {
+    if !in_time.contains(&ticks) || state.clock().plus(ticks as u32) > arrows.dies_at[arrow] {
         return None;
     }
     let (dx, dy) = (px - vx * ticks, py - vy * ticks);
@@ -60,7 +60,7 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
 fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let state = world.state();
     let (units, team) = (&state.units, state.team_of(bot.player));
-    let latest = state.tick().plus(bot.reaction() + bot.rate.ticks_in_ms(50));
+    let latest = state.clock().plus(bot.reaction() + bot.rate.ticks_in_ms(50));
     let raised = (0..units.len()).filter(|&row| {
         units.strike_at[row] != Tick::NEVER
             && units.strike_at[row] > latest

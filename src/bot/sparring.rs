@@ -36,7 +36,8 @@ impl Sparring {
     #[must_use]
     pub fn think(&self, world: &World) -> PlayerInput {
         let (state, mut input) = (world.state(), PlayerInput::default());
-        let is_moment = state.tick().0.is_multiple_of(self.rate.ticks_in_ms(PERIOD_MS));
+        let is_moment =
+            state.pause().is_none() && state.clock().0.is_multiple_of(self.rate.ticks_in_ms(PERIOD_MS));
         if is_moment && state.minions(self.player) < GUARDS && self.has_ready_enemy(state) {
             input.commands.push(Command::Train(AttackBehaviour::Swordsman));
         }

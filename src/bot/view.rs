@@ -115,12 +115,12 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn second(&self) -> u32 {
-        self.state.tick().0 / self.world.setup().tick_rate.hz()
+        self.state.clock().0 / self.world.setup().tick_rate.hz()
     }
 
     /// Whether to repeat commands that still hold: one decision in three seconds.
     pub(super) fn is_refresh(&self) -> bool {
-        let (rate, now) = (self.world.setup().tick_rate, self.state.tick().0);
+        let (rate, now) = (self.world.setup().tick_rate, self.state.clock().0);
         let (period, pause) = (rate.ticks_in_ms(self.skill.period_ms), rate.ticks_in_ms(3000));
         let window = now / period * period;
         window / pause != (window + period) / pause

@@ -6,7 +6,7 @@ use super::outcome::MatchOutcome;
 use net::discovery::RoomId;
 use net::message::Lobby;
 use net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Time, Token};
-use sim::PlayerId;
+use sim::{Pause, PlayerId};
 
 /// An event of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum MatchEvent {
     RematchWanted(PlayerId),
     /// This player has spent its budget of stalls: the match continues without it unless the user waits.
     HoldsUp(PlayerId),
-    /// The match is paused, at this player's request.
+    /// The match is paused: at this player's request, or since it stalled.
     Paused(PlayerId),
     /// The pause is over.
     Resumed,
@@ -60,6 +60,15 @@ pub enum MatchEvent {
 }
 
 impl MatchEvent {
+    /// The event of a tick between whose states a pause began or ended.
+    pub(super) fn of_pauses(before: Option<Pause>, after: Option<Pause>) -> Option<Self> {
+        match (before, after) {
+            (None, Some(pause)) => Some(Self::Paused(pause.by)),
+            (Some(_), None) => Some(Self::Resumed),
+            _ => None,
+        }
+    }
+
     /// What a match reports of an event of its session, as far as that needs nothing else.
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match *event {
@@ -73,8 +82,6 @@ impl MatchEvent {
             Event::HoldsUp { player, .. } => Self::HoldsUp(player),
             Event::Said { player, text } => Self::Said(player, text),
             Event::RematchWanted { player } => Self::RematchWanted(player),
-            Event::Paused { player } => Self::Paused(player),
-            Event::Resumed => Self::Resumed,
             Event::Departed { player, is_lost: false, .. } => Self::Left(player),
             Event::Departed { player, is_lost: true, .. } => Self::Lost(player),
             _ => return None,

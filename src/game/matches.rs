@@ -239,11 +239,6 @@ impl Match {
         self.session.submit_hero(Tick(0), hero);
     }
 
-    /// Ends the pause in progress, after a countdown.
-    pub fn resume(&mut self, now: Time) {
-        self.session.resume(now);
-    }
-
     /// Stops waiting for the last other player, who is lost: this player wins. Has no effect while nobody is
     /// lost.
     pub fn claim(&mut self) {
@@ -466,6 +461,7 @@ impl Match {
         let tick = due.inputs.tick;
         #[cfg(test)]
         assert!(self.breaks_at != Some(tick), "as the test wants");
+        let paused_before = world.state().pause();
         let mut hash = match (&self.options.steps, self.state_hash.take()) {
             (Some(steps), Some(before)) => steps.run(world, &before, &due.inputs),
             _ => {
@@ -486,6 +482,7 @@ impl Match {
             hash = world.hash();
         }
         self.state_hash = Some(hash);
+        self.events.tell(MatchEvent::of_pauses(paused_before, world.state().pause()));
         self.history.observe(world);
         self.recent.keep(&due.inputs, world.state());
         self.recording.record(&due.inputs, &hash, world.state());

@@ -105,9 +105,10 @@ impl Measures {
             if own || !is_served {
                 self.trace.tick(tick, player, own.then_some(due.sealed_at), now);
             }
-            for place in 0..input.commands.len() {
+            let mut later = input.commands.iter().filter(|command| command.is_given()).count() as u32;
+            for (place, _) in input.commands.iter().enumerate().filter(|(_, command)| command.is_given()) {
                 let given = due.given.get(player.index()).and_then(|given| *given.get(place)?);
-                let later = (input.commands.len() - 1 - place) as u32;
+                later -= 1;
                 let count = state.players.commands[player.index()].saturating_sub(later);
                 self.command_ran(now, tick, (player, own), given, (count, due.clock_error_us));
             }

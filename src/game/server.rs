@@ -271,7 +271,9 @@ impl Server {
         take_out_foreign(world.state(), &mut due.timed, |player| {
             self.session.reject_command(player);
         });
+        let paused_before = world.state().pause();
         world.step(&due.timed.inputs);
+        self.events.tell(MatchEvent::of_pauses(paused_before, world.state().pause()));
         let hash = world.hash();
         self.recording.record(&due.timed.inputs, &hash, world.state());
         self.session.report(now, &due.timed, &hash, world.state());

@@ -9,8 +9,8 @@ use net::discovery::Beacon;
 use net::message::{Choice, PacketId};
 use net::{
     Architecture, ChatText, ClientSession, DropCause, DueTick, Event, Expected, Join, LinkStatus,
-    LockstepSession, MatchConfig, PacketProtection, Pause, Source, Time, TooManyCommands, TooManyLines,
-    Traffic, Transmit, WaitsFor,
+    LockstepSession, MatchConfig, PacketProtection, Source, Time, TooManyCommands, TooManyLines, Traffic,
+    Transmit, WaitsFor,
 };
 use sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -181,15 +181,6 @@ impl Session {
         seated!(self, session => session.finish(), else ());
     }
 
-    /// Ends a pause.
-    pub(super) fn resume(&mut self, now: Time) {
-        match self {
-            Self::Joining(_) => {}
-            Self::Lockstep(session) => session.resume(now),
-            Self::Client(session) => session.resume(),
-        }
-    }
-
     /// Stops waiting for the last other player, who is lost.
     pub(super) fn claim(&mut self) {
         seated!(self, session => session.claim(), else ());
@@ -333,12 +324,6 @@ impl Session {
     #[must_use]
     pub fn held_up(&self) -> Option<(PlayerId, Time)> {
         if let Self::Lockstep(session) = self { session.held_up() } else { None }
-    }
-
-    /// The pause in progress, if any.
-    #[must_use]
-    pub fn pause(&self) -> Option<Pause> {
-        seated!(self, session => session.pause(), else None)
     }
 
     /// The room's beacon, while the room is open.

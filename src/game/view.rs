@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use net::{AuthString, DropCounts, LinkStatus, Pause, Time, WaitsFor};
+use net::{AuthString, DropCounts, LinkStatus, Time, WaitsFor};
 use sim::{GameState, PLAYERS_MAX, PlayerId, Setup, World};
 
 /// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
@@ -44,8 +44,6 @@ pub struct View {
     pub delay_us: i64,
     /// For whom the match waits.
     pub waits_for: Option<WaitsFor>,
-    /// The pause in progress, if any.
-    pub pause: Option<Pause>,
     /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
     /// a server.
     pub lost: Option<(PlayerId, Time)>,
@@ -72,7 +70,6 @@ impl View {
             words: None,
             delay_us: 0,
             waits_for: None,
-            pause: None,
             lost: None,
             held_up: None,
         }
@@ -205,7 +202,6 @@ impl ViewWriter {
             view.words = game.words();
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
-            view.pause = session.pause();
             view.lost = session.lost();
             view.held_up = session.held_up();
             self.shown.put(view.clone(), game.backlog());

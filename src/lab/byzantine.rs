@@ -81,8 +81,8 @@ named! {
         FalseLeft = "false_left",
         /// Farewells after the last tick, with odd ticks and chains.
         FalseFinished = "false_finished",
-        /// Pauses are ended that are not, or long after now.
-        FalseResume = "false_resume",
+        /// Asks for the count-down after a stall as often as it can.
+        CountDowns = "count_downs",
         /// Messages of every kind with random contents, whether there can be such or not.
         RandomMessages = "random_messages",
         /// Random bytes under every packet id.

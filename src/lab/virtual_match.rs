@@ -23,7 +23,7 @@ use game::{
     ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
     Session, SharedSteps, Summary,
 };
-use net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
+use net::{Architecture, DueTick, InputDelay, LinkStatus, Time, Traffic};
 use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
 
 /// A match that is not over so long after it should be never will.
@@ -268,9 +268,7 @@ impl VirtualMatch {
     /// When every match is over that will ever be.
     fn patience(&self) -> Time {
         let length = Duration::from_micros(self.setup.tick_rate.micros_to(Tick(self.setup.ticks)));
-        let paused =
-            if self.attacker.is_some() { PAUSE_LONGEST * u32::from(PAUSES_MAX) } else { Duration::ZERO };
-        Time(0).plus(length + length / 20 + PATIENCE + paused)
+        Time(0).plus(length + length / 20 + PATIENCE)
     }
 
     /// To the next instant at which something happens, and what happens there.

@@ -169,13 +169,6 @@ pub enum Event {
         /// In a match of three or more: the proof of who has sent different inputs to different peers.
         equivocation: Option<Box<Equivocation>>,
     },
-    /// The match is paused at the request of this player.
-    Paused {
-        /// The player.
-        player: PlayerId,
-    },
-    /// The pause is over.
-    Resumed,
     /// A player has left or was lost; the match continues without its input.
     Departed {
         /// The player.

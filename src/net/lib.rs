@@ -53,7 +53,6 @@ pub use table::admission::{AdmissionRules, READY_WITHIN_USUAL};
 pub use table::chat::TooManyLines;
 pub use table::delay::{DELAY_TICKS_MAX, InputDelay};
 pub use table::local_inputs::TooManyCommands;
-pub use table::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 pub use table::settings::{ALTERNATIVES_MAX, GuestConfig, HostConfig, OnLoss, Settings};
 pub use time::Time;
 pub use wire::architecture::{Architecture, UnknownArchitecture};

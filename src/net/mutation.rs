@@ -28,9 +28,6 @@ macro_rules! mutations {
 }
 
 mutations! {
-    /// A countdown after a stall is charged to the player whom the receiver waits for, no matter who sent the message, and
-    /// nobody passes on what that player lacks.
-    ChargedCountdown = 1, "charged-countdown";
     /// Messages that describe a state do not replace each other, and choices are unlimited.
     QueuedStates = 2, "queued-states";
     /// A lone list that differs from all others ends the match.

@@ -177,13 +177,17 @@ pub enum Command {
     Rally(Option<Target>),
     /// Give up the match.
     Surrender,
-    /// Pause the match after this tick. The session pauses; the world ignores the command.
+    /// Pause the match after this tick, for at most 30 s; three times a match.
     Pause,
+    /// End the pause with a count-down of 3 s.
+    Resume,
+    /// Count down 3 s after this tick: sent by the program of a player who stalled the match.
+    CountDown,
 }
 
 impl Command {
     /// Number of kinds of commands.
-    pub const KINDS: usize = 14;
+    pub const KINDS: usize = 16;
 
     /// A small number for each kind, for statistics.
     #[must_use]
@@ -203,7 +207,21 @@ impl Command {
             Self::Rally(_) => 11,
             Self::Surrender => 12,
             Self::Pause => 13,
+            Self::Resume => 14,
+            Self::CountDown => 15,
         }
+    }
+
+    /// Whether it has an effect while the match is paused.
+    #[must_use]
+    pub const fn is_for_pauses(&self) -> bool {
+        matches!(self, Self::Surrender | Self::Pause | Self::Resume)
+    }
+
+    /// Whether a player gave it, and not a program by itself.
+    #[must_use]
+    pub const fn is_given(&self) -> bool {
+        !matches!(self, Self::CountDown)
     }
 
     /// The units that the command addresses, if it is one for minions.

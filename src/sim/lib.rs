@@ -28,6 +28,7 @@ pub use compiled_rules::Ground;
 pub use encoding::delta::{DeltaCoder, MalformedDelta};
 pub use event::*;
 pub use phases::lifecycle::is_out;
+pub use phases::pause::{PAUSE_LONGEST_MS, PAUSES_MAX, RESUME_COUNTDOWN_MS};
 pub use rules::*;
 pub use setup::*;
 pub use space::ways::Ways;
@@ -38,4 +39,4 @@ pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays
 /// of different numbers do not mix.
-pub const SIMULATION_BUILD: u32 = 6;
+pub const SIMULATION_BUILD: u32 = 7;

@@ -8,7 +8,7 @@ use super::event::Event;
 use super::math::{Fx, Vec2};
 use super::phases::orders::{self, Task};
 use super::phases::scratch::Scratch;
-use super::phases::{combat, commands, control, lifecycle, movement, objectives, projectiles};
+use super::phases::{combat, commands, control, lifecycle, movement, objectives, pause, projectiles};
 use super::setup::Setup;
 use super::space::arena::FAR;
 use super::state::{
@@ -84,11 +84,13 @@ impl World {
     }
 
     /// Runs one tick. `inputs` holds this tick's input of each player; a player without one changes nothing.
-    /// Once the match is over, only the tick counter advances.
+    /// While the match is paused only the tick and the count of paused ticks advance, and once it is over only the tick.
     pub fn step(&mut self, inputs: &TickInputs) {
         let Self { rules, state, scratch, .. } = self;
         scratch.events.clear();
-        if state.outcome() == Outcome::Running {
+        if state.pause().is_some() {
+            pause::hold(rules, state, inputs);
+        } else if state.outcome() == Outcome::Running {
             scratch.begin(rules, state);
             commands::apply(rules, state, &mut scratch.events, inputs);
             control::decide(rules, state, scratch);
@@ -195,6 +197,7 @@ fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
     let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| (-limit..=limit).contains(number));
     let speeds = [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy];
     globals.tick[0] <= Tick::MAX
+        && globals.paused[0] <= globals.tick[0].0
         && within(&units.x, half.x)
         && within(&units.y, half.y)
         && [&units.goal_x, &units.goal_y, &orders.x, &orders.y, &players.rally_x, &players.rally_y]

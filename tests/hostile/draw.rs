@@ -106,7 +106,6 @@ impl<'a> Writer<'a> {
             PacketId::Seating => self.seating(),
             PacketId::Suspicion => self.seats().list(5, |w| w.number(32)).flag(),
             PacketId::Relayed => self.seat().number(32).list(5, |w| w.blob(Writer::input)),
-            PacketId::Resume => self.byte().number(64),
             PacketId::Chat => self.seat().blob(|w| w.text(130)),
             PacketId::Rematch => self.byte().numbers(&[32, 64]).seats(),
             PacketId::Lobby => self.lobby(),

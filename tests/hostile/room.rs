@@ -422,6 +422,10 @@ pub(crate) fn first_state() -> GameState {
     let mut state = GameState::default();
     state.globals.push(Global {
         tick: Tick(0),
+        paused: 0,
+        pause_until: Tick(0),
+        pause_by: PlayerId::NONE.0,
+        counted_down_at: Tick::NEVER,
         seed: 0,
         outcome: Outcome::Running,
         winner: PlayerId::NONE.0,

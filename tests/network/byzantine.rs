@@ -81,13 +81,6 @@ fn countdowns_do_not_prolong_a_stall() {
     no_violations(&[329, 348, 959]);
 }
 
-/// A false Resume to one peer alone, which lacks what the others have run: all count down, and after that it still finds
-/// the cause before the others blame it.
-#[test]
-fn a_countdown_moves_no_blame() {
-    no_violations(&[373]);
-}
-
 /// One of four has found out long before the others that a peer deviates, and they tell it what they hold of that peer.
 #[test]
 fn a_claim_leaves_time_to_relay_what_it_claims() {
@@ -100,12 +93,6 @@ fn a_peer_that_does_not_finish_keeps_the_others_less_than_ten_seconds() {
     no_violations(&[6822]);
 }
 
-/// A Resume for the next pause names an instant that is long over: the clock stays where it is.
-#[test]
-fn a_pause_ends_no_sooner_than_it_begins() {
-    no_violations(&[1947, 2596]);
-}
-
 /// A host that names a start far ahead, or none, and then does nothing: its guests wait as long as they said, and go.
 #[test]
 fn a_host_that_withholds_the_match_keeps_its_guests_no_longer_than_they_wait() {
@@ -116,12 +103,6 @@ fn a_host_that_withholds_the_match_keeps_its_guests_no_longer_than_they_wait() {
 #[test]
 fn who_hears_one_peer_alone_follows_it_on_who_crashed() {
     no_violations(&[593]);
-}
-
-/// The pause ends while one peer searches for a difference that a liar has claimed.
-#[test]
-fn a_pause_that_ends_during_a_search_ends_here_too() {
-    no_violations(&[4960]);
 }
 
 /// The others have given up a peer whose states differ: they answer its lists of hashes, and do not search with it.

@@ -15,7 +15,7 @@ use crate::served::insider::{BOTH, Insider, all_played, config, room, run_pingin
 use game::MatchEvent;
 use net::message::{
     Bye, Chat, Choice, Delivery, DesyncHashes, DesyncState, Lobby, PacketId, PathEcho, Ping, Ready, Rematch,
-    Resume, Seats, Start, Suspicion, encode,
+    Seats, Start, Suspicion, encode,
 };
 use net::{
     ChatText, DropCause, ENVELOPE_BYTES, End, InputDelay, Join, LockstepSession, ServerConfig, Settings,
@@ -51,7 +51,6 @@ fn message(id: PacketId, n: u32, now: Time) -> Vec<u8> {
         }
         PacketId::Ready => encode(&Ready { round: 1, state_hash: u64::from(n), unheard }).to_vec(),
         PacketId::Bye => encode(&Bye::Finished { ticks: 0, chain: u64::from(n) }).to_vec(),
-        PacketId::Resume => encode(&Resume { pause: n as u8 % 2, at_us: now.0 + u64::from(n) }).to_vec(),
         PacketId::Rematch => encode(&Rematch { game: 0, ticks: 0, chain: u64::from(n), wanted }).to_vec(),
         PacketId::DesyncHashes => {
             let asks = n.is_multiple_of(2);
@@ -70,9 +69,9 @@ fn reliable() -> impl Iterator<Item = PacketId> {
 }
 
 /// The kinds that a server handles, and another kind, which it refuses.
-fn to_server() -> [PacketId; 7] {
-    use PacketId::{Bye, Chat, Choice, DesyncState, Ready, Rematch, Resume};
-    [Choice, Chat, Ready, Bye, Resume, Rematch, DesyncState]
+fn to_server() -> [PacketId; 6] {
+    use PacketId::{Bye, Chat, Choice, DesyncState, Ready, Rematch};
+    [Choice, Chat, Ready, Bye, Rematch, DesyncState]
 }
 
 /// All that peer `from` can say to peer `to` within an instant: packets and acknowledgements take no time.

@@ -8,12 +8,10 @@ use crate::peers::{
     GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, host_config, mesh, pair,
     run, settings, with_body, with_false_chain, with_header,
 };
-use net::message::{
-    Bye, Delivery, DesyncHashes, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
-};
+use net::message::{Bye, Delivery, DesyncHashes, PacketId, Ready, Relayed, Suspicion, decode, encode};
 use net::{
     AdmissionRules, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    RESUME_COUNTDOWN, Refusal, RoomCode, Settings, Time,
+    Refusal, RoomCode, Settings, Time,
 };
 use sim::{PlayerId, PlayerInput};
 
@@ -148,35 +146,6 @@ fn a_peer_that_lacks_what_the_others_have_run_is_not_blamed() {
         run(&mut peers, MINUTE, |_, _| {});
         honest_play_on(&peers, 1, 600, link);
     }
-}
-
-/// It says Resume just before a third of its budget is spent.
-#[test]
-fn a_countdown_gives_who_holds_the_match_up_no_more_time() {
-    let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
-    peers[1].wire = Box::new(|now, _, bytes| {
-        Some(if now > PLAYING { with_header(bytes, |header| header.count = 0) } else { bytes.to_vec() })
-    });
-    let late = PLAYING.plus(Duration::from_millis(2_800));
-    let (mut is_said, mut departed_at) = (false, None);
-    run(&mut peers, MINUTE, |now, peers| {
-        if now >= late && !is_said {
-            is_said = true;
-            let resume = encode(&Resume { pause: 0, at_us: now.plus(RESUME_COUNTDOWN).0 });
-            for to in [HOST, address(2)] {
-                peers[1].session.forge(to, PacketId::Resume, &resume);
-            }
-        }
-        if !peers[0].departed.is_empty() {
-            departed_at.get_or_insert(now);
-        }
-    });
-    honest_play_on(&peers, 1, 400, "Resume");
-    let after = departed_at.expect("somebody departs").since(late);
-    assert!(after > RESUME_COUNTDOWN, "nobody counted down: {after:?}");
-    assert!(after < RESUME_COUNTDOWN + Duration::from_millis(7_800), "{after:?}");
-    let stall = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
-    assert!(stall > Duration::from_secs(3), "the stall before and after the countdown: {stall:?}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod insiders;
 mod lobby;
 mod locks;
 mod mesh;
+mod pauses;
 mod peers;
 mod players;
 mod protocol;

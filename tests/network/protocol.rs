@@ -90,7 +90,6 @@ impl Example {
             ("Relayed", "body") => body::<Relayed>(bytes),
             ("Head", "body") => body::<Head>(bytes),
             ("ShownHead", "body") => body::<ShownHead>(bytes),
-            ("Resume", "body") => body::<Resume>(bytes),
             ("Chat", "body") => body::<Chat>(bytes),
             ("Rematch", "body") => body::<Rematch>(bytes),
             ("Lobby", "body") => body::<Lobby>(bytes),
@@ -347,7 +346,7 @@ fn every_message_has_an_example() {
     let there: BTreeSet<String> = ids.collect();
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
-    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Ready Resume \
+    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Ready \
         Start DesyncHashes DesyncState Chat Rematch Finished Left Desync StartState Unreachable Dropped Expelled Removed Later Unready";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
@@ -394,7 +393,6 @@ fn check_all(bytes: &[u8]) {
     check::<Seating>(bytes);
     check::<Suspicion>(bytes);
     check::<Relayed>(bytes);
-    check::<Resume>(bytes);
     check::<Head>(bytes);
     check::<ShownHead>(bytes);
     check::<Chat>(bytes);

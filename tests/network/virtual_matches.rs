@@ -17,7 +17,7 @@ fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
 }
 
 /// A match of probes that nothing in it ends before its last tick.
-fn setup(seed: u64, peers: usize, ticks: u32) -> VirtualSetup {
+pub(crate) fn setup(seed: u64, peers: usize, ticks: u32) -> VirtualSetup {
     let rules = data::rules("endless").expect("built in");
     let options = CampaignOptions { peers: Some(peers), rules, ..options(1, seed, ticks) };
     let controllers = std::iter::repeat_n(ControllerChoice::Probe, peers).collect();

@@ -178,7 +178,7 @@ fn all_finished(ended: &[Ended]) {
     }
 }
 
-/// Withholds inputs from one, and lets the others count down as if that one were late.
+/// Withholds inputs from one, and then from all.
 fn frame(seats: u8) {
     let (honest, mut attacker) = Honest::beside_attacker(seats, 2_700);
     attacker.until_begun();
@@ -190,9 +190,6 @@ fn frame(seats: u8) {
         // Then the others wait for this seat, too.
         attacker.press(Pressure { withheld: Seats::of_bits(u8::MAX), ..Pressure::default() });
         attacker.rest(Duration::from_millis(80));
-        for seat in (0..seats).filter(|seat| ![1, 2].contains(seat)) {
-            attacker.strike(Some(seat), Blow::Resume(Duration::from_secs(3)));
-        }
         attacker.press(Pressure::default());
         attacker.rest(Duration::from_millis(3_500));
     }

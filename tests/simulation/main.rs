@@ -8,4 +8,5 @@ mod every_match;
 mod minions;
 mod mirror;
 mod pathing;
+mod pauses;
 mod random_matches;

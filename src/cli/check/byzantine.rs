@@ -20,7 +20,6 @@ pub(super) fn as_table(report: &ByzantineReport) -> comfy_table::Table {
         "honest lost",
         "stall ms",
         "cost ms",
-        "paused ms",
         "delay ms",
     ];
     table.set_header(columns);
@@ -28,8 +27,8 @@ pub(super) fn as_table(report: &ByzantineReport) -> comfy_table::Table {
     for (name, of) in rows.chain([("all", &report.all)]) {
         let counts =
             [of.matches, of.not_begun, of.departed, of.proven, of.lost].map(|count| count.to_string());
-        let [stall, cost, paused] = [of.stall, of.cost, of.paused].map(|time| time.as_secs_f64() * 1e3);
-        let times = [stall, cost, paused, of.input_delay_ms].map(|ms| format!("{ms:.0}"));
+        let [stall, cost] = [of.stall, of.cost].map(|time| time.as_secs_f64() * 1e3);
+        let times = [stall, cost, of.input_delay_ms].map(|ms| format!("{ms:.0}"));
         table.add_row([name.to_owned()].into_iter().chain(counts).chain(times));
     }
     table

@@ -27,8 +27,6 @@ pub enum Control {
     Command(Command),
     /// The held hero controls.
     Hero(HeroControl),
-    /// Resume after a pause.
-    Resume,
     /// The hero and readiness chosen in the lobby.
     Choose(Choice),
     /// Remove this guest from the lobby; only a host can.
@@ -158,7 +156,6 @@ impl Threaded for Match {
                 self.submit_command(now, command);
             }
             Control::Hero(hero) => self.submit_hero(hero),
-            Control::Resume => self.resume(now),
             Control::Choose(choice) => self.submit_choice(now, choice),
             Control::Remove(player) => self.remove(now, player),
             Control::Chat(text) => {

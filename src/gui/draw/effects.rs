@@ -110,7 +110,7 @@ impl Effects {
         current: &GameState,
         events: &EventBacklog,
     ) {
-        let now = current.tick().0 as f32;
+        let now = current.clock().0 as f32;
         self.slots.resize(current.slots.len().max(self.slots.len()), NOTHING);
         for row in 0..current.units.len() {
             let id = current.units.id[row];
@@ -119,8 +119,8 @@ impl Effects {
             }
         }
         for happened in events.iter() {
-            // What happens in a tick shows in the state after it.
-            let when = happened.tick.0 as f32 + 1.0;
+            // An event shows in the state after its tick. Nothing happens in a paused tick.
+            let when = clock_of(current, happened.tick) + 1.0;
             match happened.event {
                 Event::Hit { unit, at, by, attack, .. } => {
                     let way = blow_direction(previous, events, happened.tick, (at, by, attack));
@@ -232,9 +232,10 @@ impl Effects {
         current: &GameState,
         events: &EventBacklog,
     ) {
-        let now = current.tick().0 as f32;
+        let now = current.clock().0 as f32;
         for arrow in gone_arrows(previous, current) {
-            let (at, way) = (arrow_place(previous, arrow, previous.tick()), arrow_way(previous, arrow));
+            let (at, way) =
+                (arrow_place(previous, arrow, previous.clock().0 as f32), arrow_way(previous, arrow));
             let owner = previous.projectiles.owner[arrow];
             let team = previous.team_of(owner);
             let end = at + way * 0.6;
@@ -328,10 +329,10 @@ impl Effects {
 
     /// Arrows in flight.
     pub(super) fn draw_arrows(&self, canvas: &mut Canvas, view: &View<'_>) {
-        let (state, earlier) = (view.state(), 1.0 - view.scene.alpha);
+        let state = view.state();
         for arrow in 0..state.projectiles.len() {
             let way = arrow_way(state, arrow);
-            let tip = arrow_place(state, arrow, state.tick()) - way * earlier;
+            let tip = arrow_place(state, arrow, view.now);
             if !view.sees(view.px(tip), view.tile) {
                 continue;
             }
@@ -413,7 +414,8 @@ fn blow_direction(
         AttackBehaviour::Archer => {
             let arrows = &previous.projectiles;
             let own = (0..arrows.len()).filter(|&arrow| arrows.owner[arrow] == by);
-            let apart = |arrow| arrow_place(previous, arrow, tick).distance(at);
+            let now = clock_of(previous, tick);
+            let apart = |arrow| arrow_place(previous, arrow, now).distance(at);
             let ways = own.map(|arrow| (apart(arrow), arrow_way(previous, arrow)));
             ways.min_by(|a, b| a.0.total_cmp(&b.0))
         }
@@ -447,9 +449,14 @@ fn arrow_way(state: &GameState, arrow: usize) -> Vec2 {
     point(state.projectiles.vx[arrow], state.projectiles.vy[arrow])
 }
 
-/// Where an arrow is at a tick, tiles.
-fn arrow_place(state: &GameState, arrow: usize, now: Tick) -> Vec2 {
-    let flown = now.since(state.projectiles.born_at[arrow]) as f32;
+/// The clock of the match at a tick that is not before the last pause of this state.
+fn clock_of(state: &GameState, tick: Tick) -> f32 {
+    tick.since(Tick(state.globals.paused[0])) as f32
+}
+
+/// Place of an arrow when the clock of the match is at `now`, in tiles.
+fn arrow_place(state: &GameState, arrow: usize, now: f32) -> Vec2 {
+    let flown = (now - state.projectiles.born_at[arrow].0 as f32).max(0.0);
     point(state.projectiles.x[arrow], state.projectiles.y[arrow]) + arrow_way(state, arrow) * flown
 }
 

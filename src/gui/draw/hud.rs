@@ -188,7 +188,7 @@ fn clock_rect(text: &Type, view: &View<'_>) -> Rect {
 fn draw_clock(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     let (plate, unit) = (clock_rect(hud.text, view), layout::scale(view.window));
     hud.plate("clock", plate);
-    let seconds = (view.state().tick().0 as f32 / view.hz) as u32;
+    let seconds = (view.state().clock().0 as f32 / view.hz) as u32;
     let time = format!("{}:{:02}", seconds / 60, seconds % 60);
     let colour = if view.is_sudden() { RED } else { NEUTRAL };
     let pip = (4.0 * unit).max(3.0);

@@ -121,6 +121,8 @@ pub(crate) struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// A match at which nobody does anything with a hand.
     pub(crate) fn of(view: &'a game::View, alpha: f32, time_s: f32) -> Self {
+        // While the match is paused nothing moves.
+        let alpha = if view.previous.clock() == view.current.clock() { 1.0 } else { alpha };
         Self {
             setup: &view.setup,
             previous: &view.previous,

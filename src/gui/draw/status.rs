@@ -146,7 +146,7 @@ fn verdict(view: &View<'_>) -> String {
 /// Seconds left, in the last ones before it.
 fn until_sudden_death(view: &View<'_>) -> Option<u32> {
     let rate = view.scene.setup.tick_rate.hz();
-    let left = view.sudden_death().since(view.state().tick()).div_ceil(rate);
+    let left = view.sudden_death().since(view.state().clock()).div_ceil(rate);
     Some(left).filter(|&left| !view.scene.setup.rules.endless && (1..=ANNOUNCED_S).contains(&left))
 }
 

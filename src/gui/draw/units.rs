@@ -95,12 +95,12 @@ fn draw_banners(canvas: &mut Canvas, view: &View<'_>) {
 }
 
 fn has_banner(view: &View<'_>, player: sim::PlayerId) -> bool {
-    view.state().players.banner_until[player.index()] > view.state().tick()
+    view.state().players.banner_until[player.index()] > view.state().clock()
 }
 
 /// What is about to be struck: red when it threatens, else in the colour of its team.
 fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
-    if body.is_hero && view.state().players.dash_until[body.owner.index()] > view.state().tick() {
+    if body.is_hero && view.state().players.dash_until[body.owner.index()] > view.state().clock() {
         draw_dash(canvas, view, body);
     }
     let Some(windup) = body.windup else { return };

@@ -31,7 +31,7 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn new(camera: &'a Camera, scene: &'a Scene<'a>, window: Rect) -> Self {
         let tile = camera.px_per_tile();
-        let (before, after) = (scene.previous.tick().0 as f32, scene.current.tick().0 as f32);
+        let (before, after) = (scene.previous.clock().0 as f32, scene.current.clock().0 as f32);
         Self {
             camera,
             scene,
@@ -88,7 +88,7 @@ impl<'a> View<'a> {
 
     /// Whether the match has come to sudden death.
     pub(super) fn is_sudden(&self) -> bool {
-        !self.scene.setup.rules.endless && self.state().tick() >= self.sudden_death()
+        !self.scene.setup.rules.endless && self.state().clock() >= self.sudden_death()
     }
 
     pub(super) fn sudden_death(&self) -> Tick {

@@ -6,12 +6,15 @@ use crate::gui::bindings::{Action, key_name};
 use crate::gui::page::Page;
 use crate::gui::theme;
 use game::{MatchEvent, View};
-use net::{Pause, RESUME_COUNTDOWN, Time};
-use sim::PlayerId;
+use net::Time;
+use sim::{Pause, PlayerId, RESUME_COUNTDOWN_MS};
 
 pub(super) fn name_of(view: &View, player: PlayerId) -> &str {
     view.names.get(player.index()).map_or("the other player", String::as_str)
 }
+
+/// Length of the count-down at the end of a pause, in seconds.
+const COUNTDOWN_S: f64 = RESUME_COUNTDOWN_MS as f64 / 1e3;
 
 /// Before tick 0: who plays whom, and how long until it begins.
 pub(super) fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
@@ -39,15 +42,19 @@ fn announce(page: &mut Page<'_>, (name, large): (&str, &str), (name_below, below
 
 /// The seconds of the count-down that is shown, to the start or to the end of a pause.
 pub(super) fn seconds_to_go(view: &View, now: Time) -> Option<f64> {
-    let left_s = |at: Time| at.since(now).as_secs_f64();
-    let resumes = view.pause.map(|pause| left_s(pause.until));
-    let resumes = resumes.filter(|&left| left <= RESUME_COUNTDOWN.as_secs_f64());
-    view.begin.filter(|&begin| now < begin).map(left_s).or(resumes)
+    let resumes = view.current.pause().map(|pause| left_of(view, &pause));
+    let resumes = resumes.filter(|&left| left <= COUNTDOWN_S);
+    view.begin.filter(|&begin| now < begin).map(|begin| begin.since(now).as_secs_f64()).or(resumes)
+}
+
+/// The time that is left of a pause, in seconds of ticks.
+fn left_of(view: &View, pause: &Pause) -> f64 {
+    f64::from(pause.until.since(view.current.tick())) / f64::from(view.setup.tick_rate.hz())
 }
 
 /// Whether the match is paused, or waits for somebody who is lost.
-pub(super) const fn is_held_up(view: &View) -> bool {
-    view.pause.is_some() || view.lost.is_some()
+pub(super) fn is_held_up(view: &View) -> bool {
+    view.current.pause().is_some() || view.lost.is_some()
 }
 
 /// What happened in a match, if the picture does not show it by itself.
@@ -72,9 +79,8 @@ fn is_on_a_server(view: &View) -> bool {
 }
 
 /// While the match is paused: at whose request, and how much longer.
-pub(super) fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted: bool) {
-    let left_s = |until: Time| until.since(now).as_secs_f64().ceil();
-    let pause = view.pause.map(|Pause { by, until }| (by, left_s(until)));
+pub(super) fn pause_card(page: &mut Page<'_>, view: &View, is_halted: bool) {
+    let pause = view.current.pause().map(|pause| (pause.by, left_of(view, &pause).ceil()));
     if pause.is_none() && !is_halted {
         return;
     }
@@ -88,11 +94,11 @@ pub(super) fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted:
 
 /// A pause that all players share, in words.
 fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
-    if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
+    if left_s <= COUNTDOWN_S {
         return (format!("{left_s}"), "The match continues".to_owned());
     }
     let text = format!(
-        "by {}; it continues in {left_s} s, or when anybody presses {}",
+        "by {}; no orders until it continues: in {left_s} s, or when anybody presses {}",
         name_of(view, by),
         key_name(Action::Pause)
     );

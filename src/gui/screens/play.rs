@@ -158,7 +158,7 @@ impl PlayScreen {
             context.sound.play(kind);
         }
         self.mind_the_lost(context.now, &view);
-        self.paused_since = view.pause.map(|_| self.paused_since.unwrap_or(context.now));
+        self.paused_since = view.current.pause().map(|_| self.paused_since.unwrap_or(context.now));
         self.play(context, &view, inputs);
         self.view = Some(view);
         let hurries = self.has_asked_to_leave;
@@ -230,7 +230,11 @@ impl PlayScreen {
         if self.overlay == Overlay::None && !is_over {
             self.controller.refresh(&picked, &mut |what| say(game, sent, view, what));
         }
-        if !is_over && let Some(command) = self.training.repeat(view, sent) {
+        let is_paused = view.current.pause().is_some();
+        if !is_over
+            && !is_paused
+            && let Some(command) = self.training.repeat(view, sent)
+        {
             say(game, sent, view, Control::Command(command));
         }
         self.draw(context, view, &camera, alpha);
@@ -273,7 +277,8 @@ impl PlayScreen {
     }
 
     fn train(&mut self, context: &AppContext, view: &View, kind: AttackBehaviour) {
-        let command = self.training.train(view, &self.sent, kind, context.now);
+        let is_paused = view.current.pause().is_some();
+        let command = if is_paused { None } else { self.training.train(view, &self.sent, kind, context.now) };
         context.sound.play(if command.is_some() { Kind::Click } else { Kind::Refused });
         if let Some(command) = command {
             say(&self.game, &mut self.sent, view, Control::Command(command));
@@ -341,10 +346,10 @@ impl PlayScreen {
                 }
             }
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
-            Request::Pause if view.pause.is_some() => {
+            Request::Pause if view.current.pause().is_some() => {
                 // Two who pause at once do not mean to resume.
                 if self.paused_since.is_some_and(|since| !prompt::is_new(since, context.now)) {
-                    self.game.say(Control::Resume);
+                    say(&self.game, &mut self.sent, view, Control::Command(Command::Resume));
                 }
             }
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
@@ -403,7 +408,7 @@ impl PlayScreen {
         if self.finished.is_none() {
             let now = self.game.now();
             count_down(page, &view, now);
-            pause_card(page, &view, now, self.is_halted);
+            pause_card(page, &view, self.is_halted);
             if self.overlay == Overlay::None {
                 let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
                 let shielded = is_shielded.then(|| shield_text(&view));
@@ -543,9 +548,12 @@ impl PlayScreen {
     }
 }
 
-/// Says something to the match; commands are numbered.
+/// Says something to the match; commands are numbered. While the match is paused it takes few of them.
 fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
-    if matches!(what, Control::Command(_)) {
+    if let Control::Command(command) = &what {
+        if view.current.pause().is_some() && !command.is_for_pauses() {
+            return;
+        }
         let seen = view.me.and_then(|me| view.current.players.commands.get(me.index()).copied());
         sent.send(
             seen.unwrap_or_default(),

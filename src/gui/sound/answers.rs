@@ -7,10 +7,13 @@ use super::catalogue::Kind;
 
 /// What is heard when the player gives a command; nothing for those whose effect is heard as soon as it is shown.
 pub(crate) fn answer(view: &View, command: &Command) -> Option<Kind> {
-    let (players, now) = (&view.current.players, view.current.tick());
+    let (players, now) = (&view.current.players, view.current.clock());
     let me = view.me?.index();
     let refused_until =
         |ready_at: &[_]| ready_at.get(me).is_some_and(|&at| now < at).then_some(Kind::Refused);
+    if view.current.pause().is_some() && !command.is_for_pauses() {
+        return Some(Kind::Refused);
+    }
     match command {
         Command::Attack(..) | Command::AttackMove(..) | Command::HeroAttack(_) => Some(Kind::Attack),
         Command::Move(..)

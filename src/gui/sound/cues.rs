@@ -182,7 +182,7 @@ impl Cues {
 
     /// Once a second from sudden death on.
     fn hear_drum(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
-        let (now, begins) = (view.current.tick(), sudden_death(view));
+        let (now, begins) = (view.current.clock(), sudden_death(view));
         if view.setup.rules.endless || now < begins || view.current.outcome() != Outcome::Running {
             return;
         }
@@ -222,7 +222,7 @@ fn sudden_death(view: &View) -> Tick {
 
 /// Whether sudden death is so near that the fights fall silent.
 fn is_before_sudden_death(view: &View) -> bool {
-    let left = sudden_death(view).since(view.current.tick());
+    let left = sudden_death(view).since(view.current.clock());
     !view.setup.rules.endless && (1..=view.setup.tick_rate.ticks_in_ms(SILENCE_MS)).contains(&left)
 }
 

@@ -1,12 +1,11 @@
 //! Messages that an insider sends although its session does not mean them.
 
-use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 
 use super::super::simnet::below;
 use net::message::{
-    Bye, Chat, Choice, DesyncHashes, PacketId, PathEcho, Ping, Ready, Relayed, Rematch, Resume, Seats,
-    Suspicion, encode,
+    Bye, Chat, Choice, DesyncHashes, PacketId, PathEcho, Ping, Ready, Relayed, Rematch, Seats, Suspicion,
+    encode,
 };
 use net::{ChatText, Time};
 use sim::{AttackBehaviour, PlayerId, Tick};
@@ -14,8 +13,6 @@ use sim::{AttackBehaviour, PlayerId, Tick};
 /// One such message, or as many as go out at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blow {
-    /// A pause, or a stall, ends so long from now.
-    Resume(Duration),
     /// A list of hashes that differ from everybody's, over other inputs, or over the same if it `is_odd`.
     List {
         /// Whether the inputs are said to be the same.
@@ -51,10 +48,6 @@ impl Blow {
             (0..count).map(|nth| (id, body(nth))).collect::<Vec<_>>()
         };
         match self {
-            Self::Resume(ahead) => {
-                let resume = Resume { pause: 0, at_us: now.plus(ahead).0 };
-                once(PacketId::Resume, &encode(&resume))
-            }
             Self::List { is_odd } => once(PacketId::DesyncHashes, &encode(&list(tick, is_odd))),
             Self::Suspicion(seats) => once(PacketId::Suspicion, &encode(&suspicion(seats, tick))),
             Self::Suspicions(seats, count) => {
@@ -120,17 +113,16 @@ impl Blow {
     /// A blow of the next kinds, toward anybody.
     pub(super) fn drawn(rng: &mut ChaCha8Rng, victim: PlayerId) -> Self {
         let seats = Seats::one(victim);
-        match below(rng, 11) {
-            0 => Self::Resume(Duration::from_millis(100 + below(rng, 6_000))),
-            1 => Self::List { is_odd: below(rng, 2) == 0 },
-            2 => Self::Suspicion(seats),
-            3 => Self::Suspicions(seats, 30),
-            4 => Self::Pings(40),
-            5 => Self::PathChallenges(40),
-            6 => Self::Choices(8),
-            7 => Self::Votes(8),
-            8 => Self::Chats(8),
-            9 => Self::Relayed(victim),
+        match below(rng, 10) {
+            0 => Self::List { is_odd: below(rng, 2) == 0 },
+            1 => Self::Suspicion(seats),
+            2 => Self::Suspicions(seats, 30),
+            3 => Self::Pings(40),
+            4 => Self::PathChallenges(40),
+            5 => Self::Choices(8),
+            6 => Self::Votes(8),
+            7 => Self::Chats(8),
+            8 => Self::Relayed(victim),
             _ => Self::Farewell(below(rng, 8) as u8),
         }
     }

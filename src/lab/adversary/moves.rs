@@ -130,22 +130,7 @@ pub(super) fn opening(goal: Goal) -> Vec<Move> {
 
 /// Moves that let others wait for a victim.
 fn framing() -> Vec<Move> {
-    let resume = |ahead: u64, widened, trigger| Move {
-        withheld: Whom::Victim,
-        widened,
-        trigger,
-        blow: Some((Blow::Resume(ms(ahead)), Whom::Others, None)),
-        then: Some(Then::Released),
-        lasts: ms(4_700),
-        ..CALM
-    };
     vec![
-        // The receiver waits for the victim alone.
-        resume(3_000, None, Trigger::WaitsForVictim(ms(20))),
-        // And for this seat, too.
-        resume(3_000, Some(ms(480)), Trigger::WaitsForVictim(ms(20))),
-        resume(3_000, None, Trigger::WaitsForVictim(ms(1_020))),
-        resume(2_900, None, Trigger::WaitsForVictim(ms(2_050))),
         Move { withheld: Whom::Victim, lasts: ms(4_500), ..CALM },
         Move { silent: Whom::Victim, lasts: ms(2_800), ..CALM },
         // Nobody can pass on what the victim lacks.
@@ -164,13 +149,6 @@ fn stalling() -> Vec<Move> {
         Move { withheld: Whom::Victim, lasts: ms(2_100), ..CALM },
         pressed(Pressure { is_frozen: true, ..calm }, 2_800),
         pressed(Pressure { late_inputs: ms(900), ..calm }, 8_000),
-        Move {
-            withheld: Whom::All,
-            trigger: Trigger::Waits,
-            blow: Some((Blow::Resume(ms(3_000)), Whom::All, Some(ms(400)))),
-            lasts: ms(1_500),
-            ..CALM
-        },
     ]
 }
 

@@ -40,7 +40,6 @@ impl Shot {
 /// What its player does.
 pub(crate) enum Deed {
     Order(Command),
-    Resume,
     Rebind,
     Leave,
     Crash,
@@ -233,7 +232,8 @@ impl Attacker {
 
     fn deed(&mut self, behaviour: Behaviour) -> Option<Deed> {
         Some(match behaviour {
-            Behaviour::Pauses if below(&mut self.rng, 4) == 0 => Deed::Resume,
+            Behaviour::Pauses if below(&mut self.rng, 4) == 0 => Deed::Order(Command::Resume),
+            Behaviour::CountDowns => Deed::Order(Command::CountDown),
             Behaviour::Pauses => Deed::Order(Command::Pause),
             Behaviour::ForeignOrders => Deed::Order(foreign_order(&mut self.rng)),
             Behaviour::AddressChanges => Deed::Rebind,

@@ -22,12 +22,10 @@ pub struct ByzantineFigures {
     pub proven: u32,
     /// Honest players who did not see the match through although they should have.
     pub lost: u32,
-    /// The longest that an honest one stood without a tick or a pause.
+    /// The longest that an honest one stood without a tick.
     pub stall: Duration,
-    /// The most by which the match took longer for an honest one, without pauses.
+    /// The most by which the match took longer for an honest one.
     pub cost: Duration,
-    /// The longest that it was paused.
-    pub paused: Duration,
     /// The largest input delay of an honest one, in microseconds.
     pub delay_us: i64,
 }
@@ -52,9 +50,6 @@ pub struct BehaviourFigures {
     /// The most of [`ByzantineFigures::cost`].
     #[serde(rename = "cost_ms", serialize_with = "milliseconds")]
     pub cost: Duration,
-    /// The most of [`ByzantineFigures::paused`].
-    #[serde(rename = "paused_ms", serialize_with = "milliseconds")]
-    pub paused: Duration,
     /// The most of [`ByzantineFigures::delay_us`], in milliseconds.
     pub input_delay_ms: f64,
 }
@@ -87,7 +82,6 @@ impl BehaviourFigures {
         self.lost += figures.lost;
         self.stall = self.stall.max(figures.stall);
         self.cost = self.cost.max(figures.cost);
-        self.paused = self.paused.max(figures.paused);
         self.input_delay_ms = self.input_delay_ms.max(figures.delay_us as f64 / 1e3);
     }
 }

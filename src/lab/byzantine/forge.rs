@@ -46,7 +46,6 @@ impl Forge<'_> {
             }
             Behaviour::FalseLeft => self.bye(1),
             Behaviour::FalseFinished => self.bye(0),
-            Behaviour::FalseResume => self.resume(),
             Behaviour::FalseSeated => self.ready(),
             Behaviour::FalseStart => self.start(),
             Behaviour::RandomMessages => self.any(),
@@ -132,7 +131,7 @@ impl Forge<'_> {
                 let kind = self.below(BYES) as u8;
                 self.bye(kind)
             }
-            4 => self.resume(),
+            4 => self.ready(),
             5 => {
                 let text = ["gg", "\u{1b}[2J", "\u{202e}abc", "", " "][self.below(5) as usize];
                 (PacketId::Chat, encoded(&(self.odd_byte() % 5, text)))
@@ -205,11 +204,6 @@ impl Forge<'_> {
             _ => encoded(&kind),
         };
         (PacketId::Bye, body)
-    }
-
-    fn resume(&mut self) -> Forged {
-        let number = if self.below(2) == 0 { self.below(6) as u8 } else { self.odd_byte() };
-        (PacketId::Resume, encoded(&(number, self.odd())))
     }
 
     fn suspicion(&mut self) -> Forged {

@@ -6,7 +6,7 @@ use super::ByzantineFigures;
 use net::Time;
 use sim::TickRate;
 
-/// Longest that honest players may stand, without a pause, for what one seat does: a stall budget of 10 s, 5 s more for a
+/// Longest that honest players may stand for what one seat does: a stall budget of 10 s, 5 s more for a
 /// seat that names a cause, a countdown of 3 s, and the agreement on a departure.
 const STALL_MAX: Duration = Duration::from_secs(20);
 /// Until then a match has begun, or is off for all: ready within 5 s, found within 5 s, a wait of 10 s.
@@ -19,10 +19,6 @@ pub(crate) struct Pace {
     /// The last tick.
     last: Time,
     ticks: u32,
-    paused_from: Option<Time>,
-    /// Since the last tick.
-    pausing: Duration,
-    paused: Duration,
     longest: Duration,
     ended: Option<Time>,
 }
@@ -30,8 +26,6 @@ pub(crate) struct Pace {
 impl Pace {
     /// A tick has run.
     pub(crate) fn ran(&mut self, now: Time) {
-        // A pause ends with the tick that follows it.
-        self.note_pause(now, false);
         if self.first.is_none() {
             (self.first, self.last) = (Some(now), now);
         }
@@ -39,22 +33,8 @@ impl Pace {
         self.ticks += 1;
     }
 
-    /// Whether the match is paused.
-    pub(crate) fn note_pause(&mut self, now: Time, is_on: bool) {
-        match self.paused_from {
-            None if is_on => self.paused_from = Some(now),
-            Some(from) if !is_on => {
-                self.pausing += now.since(from);
-                self.paused += now.since(from);
-                self.paused_from = None;
-            }
-            _ => {}
-        }
-    }
-
     /// The match is over here, or given up.
     pub(crate) fn over(&mut self, now: Time) {
-        self.note_pause(now, false);
         self.ended = Some(now);
         if self.first.is_some() {
             let last = self.last;
@@ -64,8 +44,8 @@ impl Pace {
     }
 
     fn step(&mut self, now: Time) {
-        self.longest = self.longest.max(now.since(self.last).saturating_sub(self.pausing));
-        (self.last, self.pausing) = (now, Duration::ZERO);
+        self.longest = self.longest.max(now.since(self.last));
+        self.last = now;
     }
 
     /// When tick 0 ran.
@@ -78,25 +58,24 @@ impl Pace {
         figures.has_begun |= self.first.is_some();
         figures.stall = figures.stall.max(self.longest);
         figures.cost = figures.cost.max(self.lost(rate));
-        figures.paused = figures.paused.max(self.paused);
     }
 
     /// What no honest player should have to bear: to stand for too long, or to sit before a match that neither begins
     /// nor is off.
     pub(crate) fn complaints(&self, now: Time) -> Vec<String> {
         let decided = self.first.or(self.ended).unwrap_or(now);
-        let stood = (self.longest > STALL_MAX)
-            .then(|| format!("no tick for {:.1} s, without a pause", self.longest.as_secs_f64()));
+        let stood =
+            (self.longest > STALL_MAX).then(|| format!("no tick for {:.1} s", self.longest.as_secs_f64()));
         let waited = (decided > Time(0).plus(BEGUN_WITHIN))
             .then(|| format!("neither begun nor off after {:.1} s", decided.0 as f64 / 1e6));
         stood.into_iter().chain(waited).collect()
     }
 
-    /// How much longer the ticks took than they should, without pauses.
+    /// How much longer the ticks took than they should.
     fn lost(&self, rate: TickRate) -> Duration {
         let Some(first) = self.first else { return Duration::ZERO };
         let due = Duration::from_micros(rate.micros_to(sim::Tick(self.ticks.saturating_sub(1))));
-        self.last.since(first).saturating_sub(self.paused).saturating_sub(due)
+        self.last.since(first).saturating_sub(due)
     }
 }
 
@@ -105,19 +84,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stall_is_counted_and_a_pause_is_not() {
+    fn a_stall_is_counted_and_the_end_is_not() {
         let at = |ms: u64| Time(ms * 1_000);
         let mut pace = Pace::default();
         for tick in 0..60 {
             pace.ran(at(1_000 + tick * 1_000 / 60));
         }
-        pace.note_pause(at(2_000), true);
-        pace.ran(at(9_000));
-        pace.ran(at(9_500));
-        assert_eq!((pace.first(), pace.paused), (Some(at(1_000)), Duration::from_secs(7)));
-        assert_eq!(pace.longest, Duration::from_millis(500));
+        pace.ran(at(2_500));
+        assert_eq!(pace.first(), Some(at(1_000)));
+        assert_eq!(pace.longest.as_millis(), 516);
         assert!((470..=500).contains(&pace.lost(TickRate::HZ_60).as_millis()));
-        pace.over(at(12_500));
+        pace.over(at(5_500));
         assert_eq!(pace.longest, Duration::from_secs(3));
         assert!(pace.lost(TickRate::HZ_60).as_millis() <= 500, "the end costs no tick");
     }

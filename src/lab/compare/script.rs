@@ -116,7 +116,12 @@ impl Recorded {
             let at_us = rate.micros_to(inputs.tick);
             ticks = inputs.tick.0 + 1;
             for ((lines, input), first) in lines.iter_mut().zip(inputs.inputs).zip(&first) {
-                let is_kept = |command: &Command| !matches!(command, Command::Surrender | Command::Pause);
+                let is_kept = |command: &Command| {
+                    !matches!(
+                        command,
+                        Command::Surrender | Command::Pause | Command::Resume | Command::CountDown
+                    )
+                };
                 let room = SCRIPT_COMMANDS_MAX - lines.len();
                 for mut command in input.commands.into_iter().filter(is_kept).take(room) {
                     let is_order = command.selection_mut().is_none_or(|units| {

@@ -27,7 +27,6 @@ impl VirtualMatch {
                 Deed::LookAhead if game.look_ahead(local) => attacker.note(Behaviour::LookAhead),
                 Deed::LookAhead => {}
                 Deed::SignAnother(to, tick, hero) => game.sign_another(to, tick, hero),
-                Deed::Resume => game.resume(local),
                 Deed::Rebind => self.world.network.rebind(seat),
                 Deed::Leave => machine.leave(),
                 Deed::Crash => machine.crash(),
@@ -42,7 +41,6 @@ impl VirtualMatch {
         }
         let (now, pace) = (self.world.now(), &mut self.paces[peer]);
         if let Some(game) = self.world.players[peer].node() {
-            pace.note_pause(now, game.session().pause().is_some());
             let delay_us = game.session().delay_us().unwrap_or(0);
             self.figures.delay_us = self.figures.delay_us.max(delay_us);
         } else if self.world.players[peer].is_over() {

@@ -15,8 +15,10 @@ impl JitterBuffer {
         Self(DelayControl::new(now, 1, 0, tick_us, false).for_playout())
     }
 
-    /// Starts for a new match, with the downlink delay measured so far.
+    /// Starts for a new match, or after a stall of the server, with the downlink delay measured so far. Earlier samples
+    /// no longer count.
     pub(super) fn restart(&mut self, down_us: i64) {
+        self.0.forget(0);
         self.0.restart(down_us);
     }
 

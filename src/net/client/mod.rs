@@ -7,7 +7,6 @@
 mod chat;
 mod jitter_buffer;
 mod joining;
-mod pause;
 mod play;
 mod rematch;
 mod server_view;
@@ -20,7 +19,6 @@ pub use self::snapshot_buffer::UpdateCounts;
 
 use self::chat::ChatLimits;
 use self::jitter_buffer::JitterBuffer;
-use self::pause::Pauses;
 use self::rematch::{Again, Votes};
 use self::server_view::ServerView;
 use crate::connection::path::Trust;
@@ -87,7 +85,6 @@ pub struct ClientSession {
     link: Link,
     server: ServerView,
     own: OwnInputs,
-    pauses: Pauses,
     chat_limits: ChatLimits,
     votes: Votes,
     out: Outbox,
@@ -122,7 +119,6 @@ impl ClientSession {
             link: Link::new(now, PlayerId::NONE, connection),
             server: ServerView::new(now, usize::from(config.seats), jitter_buffer),
             own,
-            pauses: Pauses::default(),
             chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
             out,
@@ -187,7 +183,6 @@ impl ClientSession {
         match id {
             PacketId::Seating => self.on_seating(decode(body)?),
             PacketId::Start => self.on_start(decode(body)?),
-            PacketId::Resume => self.on_resume(decode(body)?),
             PacketId::Chat => self.on_chat(decode(body)?),
             PacketId::Rematch => self.on_rematch(decode(body)?),
             PacketId::Lobby => self.on_lobby(decode(body)?),
@@ -244,10 +239,14 @@ impl ClientSession {
         self.now = self.now.max(now);
         let (TimedInputs { inputs, given }, stall) = self.server.next_due(self.now, &self.own.clock)?;
         let sealed_at = self.sealed_at(inputs.tick);
-        self.pause_with(&inputs);
+        // The server may have added the count-down, behind what the player gave.
+        let own = inputs
+            .inputs
+            .get(self.me.index())
+            .map_or(0, |own| own.commands.iter().filter(|command| command.is_given()).count());
         let here = |(player, given): (usize, &Given)| {
             if player == self.me.index() {
-                self.own.inputs.take_given(given.len())
+                self.own.inputs.take_given(own)
             } else {
                 self.link.connection.clock.all_here(given, self.now)
             }

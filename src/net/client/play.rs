@@ -158,7 +158,12 @@ impl ClientSession {
             self.own.delay.restart(self.delay_guess_us());
         }
         if let Some(theirs_us) = theirs_us.filter(|_| matches!(self.phase, Phase::Running)) {
-            self.own.clock.follow(self.own.clock.position_us(self.now) - theirs_us);
+            let has_stalled = self.own.clock.follow(self.own.clock.position_us(self.now) - theirs_us);
+            let guess_us = self.delay_guess_us();
+            if let Some(jitter_buffer) = self.server.jitter_buffer.as_mut().filter(|_| has_stalled) {
+                // Ticks came late because the server stalled, not because of the way.
+                jitter_buffer.restart(guess_us);
+            }
         }
         Ok(())
     }

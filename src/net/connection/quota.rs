@@ -55,7 +55,7 @@ const fn limit(id: PacketId) -> (u64, u64) {
         PacketId::Ready => (16, 4),
         PacketId::Choice | PacketId::Lobby | PacketId::Rematch => (10, 4),
         PacketId::Bye => (16, 2),
-        PacketId::Seating | PacketId::Resume | PacketId::Start | PacketId::DesyncState => (8, 2),
+        PacketId::Seating | PacketId::Start | PacketId::DesyncState => (8, 2),
         PacketId::JoinRequest
         | PacketId::JoinChallenge
         | PacketId::JoinRefused

@@ -13,7 +13,6 @@ mod ending;
 mod fair;
 mod heads;
 mod lobby;
-mod pause;
 mod play;
 mod receive;
 mod rematch;
@@ -54,7 +53,6 @@ use crate::table::delay::DelayControl;
 use crate::table::hosted_room::HostedRoom;
 use crate::table::link::Link;
 use crate::table::local_inputs::TooManyCommands;
-use crate::table::pause::LONG_STALL;
 use crate::table::wakeup::Wakeup;
 use crate::time::Time;
 use crate::wire::architecture::Architecture;
@@ -268,8 +266,8 @@ impl LockstepSession {
             for link in &mut self.links {
                 link.connection.forgive(self.now, overslept);
             }
-            if overslept >= LONG_STALL {
-                self.count_down_after_stall(self.me);
+            if let (Some(play), Phase::Running) = (&mut self.play, &self.phase) {
+                play.wake_late(self.now, self.me);
             }
         }
     }
@@ -383,7 +381,6 @@ impl LockstepSession {
         if !self.compare_chains(ran) && last {
             self.begin_ending(End::Finished);
         } else {
-            self.begin_pause();
             self.settle_leavers();
             self.suspect_false_signers();
         }

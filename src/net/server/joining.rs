@@ -342,9 +342,7 @@ impl ServerSession {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        // While no updates are sent, pings show the clients that the server is there.
-        let is_running = self.ticks.ran.0 > 0 && !self.pauses.is_on();
-        let every = if is_running { PING_RUNNING } else { PING_SETUP };
+        let every = if self.ticks.ran.0 > 0 { PING_RUNNING } else { PING_SETUP };
         for client in self.clients.iter_mut().flatten() {
             if client.standing == Standing::Here {
                 client.link.connection.ping(self.now, every, &mut self.out);
@@ -353,7 +351,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Handled {
-        let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
+        let is_running = matches!(self.phase, Phase::Running);
         let clock_us = is_running.then(|| self.ticks.clock.position_us(self.now));
         let lost_per_mille =
             self.clients.at(seat).ok_or(OutOfPlace)?.link.connection.lost_here().unwrap_or(0);

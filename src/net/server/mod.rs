@@ -7,7 +7,6 @@
 mod chat;
 mod client;
 mod joining;
-mod pause;
 mod queue;
 mod rematch;
 mod running;
@@ -21,7 +20,6 @@ pub use self::client::ClientCounts;
 pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
 
 use self::client::{ClientConnection, Clients, Standing};
-use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
 use crate::connection::SILENT_AFTER;
@@ -41,7 +39,11 @@ use crate::wire::architecture::Architecture;
 use crate::wire::message::{MatchConfig, PacketId, Seats};
 use crate::wire::name::PlayerName;
 use crate::wire::update::TimedInputs;
-use sim::{GameState, HashChain, PlayerId, StateHash, Tick, TickInputs};
+use arrayvec::ArrayVec;
+use sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
+
+/// A suspension of at least this ends with a count-down.
+const LONG_STALL: Duration = Duration::from_secs(2);
 
 enum Phase {
     /// Seats are being taken.
@@ -101,6 +103,8 @@ struct Ticks {
     next: Tick,
     /// Ticks that have been reported.
     ran: Tick,
+    /// Whether the next tick begins a count-down, since this process was suspended.
+    counts_down: bool,
     /// The number of ticks of the match, if it is limited.
     end: Option<Tick>,
     /// Over the states after each tick that has run.
@@ -120,7 +124,6 @@ pub struct ServerSession {
     first_hash: Option<u64>,
     ticks: Ticks,
     updates: Updates,
-    pauses: Pauses,
     votes: Votes,
     rng: SecretRng,
     out: Outbox,
@@ -158,6 +161,7 @@ impl ServerSession {
                 begin: None,
                 next: Tick(0),
                 ran: Tick(0),
+                counts_down: false,
                 end: config.ticks.map(Tick),
                 chain: HashChain::default(),
             },
@@ -166,7 +170,6 @@ impl ServerSession {
                 settings.updates,
                 config.architecture == Architecture::Relay,
             ),
-            pauses: Pauses::default(),
             votes: Votes::default(),
             settings,
             rng,
@@ -317,10 +320,7 @@ impl ServerSession {
             Phase::Gathering => self.gather(),
             Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
-            Phase::Running => {
-                self.send_paused();
-                self.send_second_updates();
-            }
+            Phase::Running => self.send_second_updates(),
             Phase::Over => self.begin_again_if_all_know(),
             Phase::Ending { .. } => self.end(),
         }
@@ -345,14 +345,7 @@ impl ServerSession {
             }
             Phase::Closed => return None,
         };
-        let due = [
-            pings,
-            messages,
-            phase,
-            self.pauses.due_at(),
-            self.vote_due_at(),
-            self.room.closing.poll_timeout(),
-        ];
+        let due = [pings, messages, phase, self.vote_due_at(), self.room.closing.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -368,7 +361,10 @@ impl ServerSession {
         if let Phase::Seating { since, .. } = &mut self.phase {
             *since = since.plus(suspended).min(now);
         }
-        self.count_down_after(suspended);
+        let is_stalled = || now.since(self.ticks.clock.at(self.ticks.next)) >= LONG_STALL;
+        if suspended >= LONG_STALL && matches!(self.phase, Phase::Running) && is_stalled() {
+            self.ticks.counts_down = true;
+        }
     }
 
     /// The next datagram to send.
@@ -405,8 +401,11 @@ impl ServerSession {
         let late = self.now.since(due);
         self.ticks.clock.forgive(self.now, tick);
         self.ticks.next = tick.plus(1);
-        self.unpause();
-        let (inputs, given) = self.clients.iter_mut().map(|client| running::input_of(client, tick)).unzip();
+        let players = self.clients.iter_mut().map(|client| running::input_of(client, tick));
+        let (mut inputs, mut given): (ArrayVec<_, PLAYERS_MAX>, ArrayVec<_, PLAYERS_MAX>) = players.unzip();
+        if core::mem::take(&mut self.ticks.counts_down) {
+            running::count_down(&mut inputs, &mut given);
+        }
         Some(ServerTick { timed: TimedInputs { inputs: TickInputs { tick, inputs }, given }, late })
     }
 
@@ -432,8 +431,6 @@ impl ServerSession {
             self.begin_ending(End::Finished);
         } else if self.clients.iter().flatten().all(|client| !client.is_in() && !client.departs) {
             self.close_deserted();
-        } else {
-            self.pause_after(inputs, hash, state);
         }
     }
 

@@ -18,7 +18,7 @@ use sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
 /// Time from the last tick until every client must have acknowledged its state; goodbyes follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 /// Interval between transmissions of the last update to a client that has not acknowledged it.
-pub(super) const LAST_EVERY: Duration = Duration::from_millis(50);
+const LAST_EVERY: Duration = Duration::from_millis(50);
 
 /// What a seat does in `tick`, and when its commands were given.
 pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (PlayerInput, Given) {
@@ -32,6 +32,17 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (Pl
         Standing::Here => client.queue.take(tick),
         // A silent client releases its keys.
         _ => Default::default(),
+    }
+}
+
+/// Adds the command that counts down to the first player's input that has room for it: the server has stalled the match,
+/// and has no seat of its own.
+pub(super) fn count_down(inputs: &mut [PlayerInput], given: &mut [Given]) {
+    for (input, given) in inputs.iter_mut().zip(given) {
+        if input.commands.try_push(Command::CountDown).is_ok() {
+            given.push(GIVEN_UNKNOWN);
+            return;
+        }
     }
 }
 
@@ -51,7 +62,6 @@ impl ServerSession {
     pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Handled {
         match id {
             PacketId::Ready => self.on_ready(seat, decode(body)?),
-            PacketId::Resume => self.on_resume(decode(body)?),
             PacketId::Chat => self.on_chat(seat, decode(body)?),
             PacketId::Rematch => self.on_rematch(seat, decode(body)?),
             PacketId::Choice => self.on_choice(seat, decode(body)?),
@@ -163,9 +173,6 @@ impl ServerSession {
         self.out.event(Event::Departed { player, tick, is_lost });
         if matches!(self.phase, Phase::Ending { .. }) {
             self.end();
-        } else if self.pauses.is_on() && self.clients.iter().flatten().all(|client| !client.is_in()) {
-            // A disconnected client cannot resume the match any more.
-            self.ticks.clock.set(self.now, self.ticks.next);
         }
     }
 

@@ -113,9 +113,10 @@ impl TickClock {
 
     /// Handles a measurement of how far this clock is ahead of a server's, in microseconds. Offsets within a
     /// tick are mostly the jitter of the sample, so only a part of them is applied; larger ones, caused by a
-    /// stall or a pause, are applied at once.
-    pub(crate) fn follow(&mut self, ahead_us: i64) {
-        if ahead_us.saturating_abs() > STALL_MOVES_US {
+    /// stall, are applied at once. Returns whether this was one.
+    pub(crate) fn follow(&mut self, ahead_us: i64) -> bool {
+        let has_stalled = ahead_us.saturating_abs() > STALL_MOVES_US;
+        if has_stalled {
             self.begin_us = self.begin_us.saturating_add(ahead_us);
             self.ahead_us = 0;
         } else if ahead_us.saturating_abs() > self.tick_us() {
@@ -123,6 +124,7 @@ impl TickClock {
         } else {
             self.observe(ahead_us / FOLLOWED_PART);
         }
+        has_stalled
     }
 
     /// If `tick`, which could run only now, is later than [`STALL_MOVES_US`], lets it be due now.

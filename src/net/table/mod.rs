@@ -1,5 +1,5 @@
 //! What the sessions of all architectures share: admission, settings, own inputs and when they are committed,
-//! clocks, pauses, chat. Uses no socket and reads no clock.
+//! clocks, chat. Uses no socket and reads no clock.
 
 pub(super) mod admission;
 pub(super) mod chat;
@@ -11,7 +11,6 @@ pub(super) mod link;
 pub(super) mod lobby;
 pub(super) mod local_inputs;
 pub(super) mod own_inputs;
-pub(super) mod pause;
 pub(super) mod rematch;
 pub(super) mod settings;
 pub(super) mod stall_budget;

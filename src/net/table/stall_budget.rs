@@ -122,11 +122,6 @@ impl StallBudget {
         self.since
     }
 
-    /// Spends this much: only a mutation does.
-    pub(crate) fn charge(&mut self, by: Duration) {
-        self.spent = self.spent.saturating_add(by);
-    }
-
     /// Time spent at `now`.
     pub(crate) fn spent(&self, now: Time) -> Duration {
         let current = self.since.map_or(Duration::ZERO, |since| now.since(since));

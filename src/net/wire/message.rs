@@ -28,7 +28,7 @@ use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 9;
+pub const PROTOCOL_VERSION: u16 = 10;
 
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;
@@ -121,8 +121,6 @@ packets! {
     Suspicion = 0x19, Datagram;
     /// [`Relayed`].
     Relayed = 0x1a, Datagram;
-    /// [`Resume`].
-    Resume = 0x1b, Reliable;
     /// [`Chat`].
     Chat = 0x1c, Reliable;
     /// [`Rematch`].
@@ -247,15 +245,6 @@ pub enum Bye {
     Removed,
     /// The receiver was not ready for too long in a full room, and somebody else has asked for its seat.
     Unready,
-}
-
-/// The pause ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resume {
-    /// Which pause of the match, counted from 1.
-    pub pause: u8,
-    /// When the next tick is due, on the sender's clock, in microseconds.
-    pub at_us: u64,
 }
 
 /// A chat line.

@@ -58,12 +58,13 @@ impl DeltaCoder {
         let Self { scratch, slots, .. } = self;
         let mut writer = BitWriter::new(bytes);
         let out = &mut writer;
-        let (then, now) = (tick(base), tick(new));
+        let ((then, paused_then), (now, paused)) = (instant(base), instant(new));
         out.number(&mut Size::of(5), zigzag(now.number().wrapping_sub(then.number())));
+        out.number(&mut Size::of(0), zigzag(paused.number().wrapping_sub(paused_then.number())));
         let jostle = Jostle::seen(&base.units, &new.units);
         out.put(u64::from(jostle.0), 1);
         let ticks = i64::from(now.since(then));
-        let context = &Context { now, ticks, jostle, base, new, kept: &[], aims: false };
+        let context = &Context { now, paused, ticks, jostle, base, new, kept: &[], aims: false };
         scratch.encode(context, &base.globals, &new.globals, out);
         scratch.encode(context, &base.players, &new.players, out);
         scratch.encode(context, &base.units, &new.units, out);
@@ -99,15 +100,17 @@ impl DeltaCoder {
     fn read<'a>(&mut self, base: &GameState, bytes: &'a [u8], new: &mut GameState) -> Option<BitReader<'a>> {
         let Self { scratch, slots, .. } = self;
         let mut input = BitReader::new(bytes);
-        let then = tick(base);
+        let (then, paused_then) = instant(base);
         let passed = unzigzag(input.number(&mut Size::of(5)));
         let now = Tick::of_number(then.number().checked_add(passed)?)?;
+        let passed = unzigzag(input.number(&mut Size::of(0)));
+        let paused = u32::of_number(paused_then.number().checked_add(passed)?)?;
         let ticks = i64::from(now.since(then));
         let jostle = Jostle(input.get(1) == 1);
         macro_rules! part {
             ($part:ident, $base:expr) => {
                 let mut table = core::mem::take(&mut new.$part);
-                let context = Context { now, ticks, jostle, base, new, kept: &[], aims: false };
+                let context = Context { now, paused, ticks, jostle, base, new, kept: &[], aims: false };
                 scratch.decode(&context, $base, &mut table, &mut input)?;
                 new.$part = table;
             };
@@ -143,18 +146,22 @@ fn follow(slots: &mut Slots, base: &Slots, units: &Units) {
     }
 }
 
-/// The next tick of a state; 0 for a state without globals.
-fn tick(state: &GameState) -> Tick {
-    state.globals.tick.first().copied().unwrap_or_default()
+/// The clock of a state and its count of paused ticks; 0 for a state without globals.
+fn instant(state: &GameState) -> (Tick, u32) {
+    let tick = state.globals.tick.first().copied().unwrap_or_default();
+    let paused = state.globals.paused.first().copied().unwrap_or_default();
+    (Tick(tick.0.saturating_sub(paused)), paused)
 }
 
 /// What predictions of all columns may depend on.
 #[derive(Clone, Copy)]
 struct Context<'a> {
-    /// The tick of the new state.
+    /// The clock of the new state.
     now: Tick,
     /// Ticks from the base to the new state.
     ticks: i64,
+    /// Paused ticks of the new state.
+    paused: u32,
     jostle: Jostle,
     base: &'a GameState,
     /// Of the current table: which rows match, and whether so few have changed that facings are predicted
@@ -169,6 +176,12 @@ impl<'a> Context<'a> {
     /// The context of one table.
     fn of(&self, plan: &'a Plan) -> Self {
         Self { kept: plan.kept(), aims: plan.changed().len() <= AIMED_ROWS_MAX, ..*self }
+    }
+
+    /// The number of the new state's tick.
+    #[inline(always)]
+    fn tick(&self) -> i64 {
+        self.now.number().wrapping_add(self.paused.number())
     }
 
     /// The row in the new table of a unit that was in the base.

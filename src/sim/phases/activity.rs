@@ -63,7 +63,7 @@ impl Activities {
         bodies: &[Body],
         targets: &[Body],
     ) {
-        let (per_tick, units, now, rows) = (&rules.per_tick, &state.units, state.tick(), bodies.len());
+        let (per_tick, units, now, rows) = (&rules.per_tick, &state.units, state.clock(), bodies.len());
         let turn = per_tick.turn_at(now);
         // Slices of equal length, so that one bounds check covers all.
         let (order, phase, targets) = (&units.order[..rows], &units.phase[..rows], &targets[..rows]);

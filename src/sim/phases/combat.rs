@@ -20,7 +20,7 @@ pub(crate) fn core_damage(rules: &CompiledRules, hero: bool, damage: i16) -> i32
 
 /// Carries out every attack that is due.
 pub(crate) fn strike(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
-    let now = state.tick();
+    let now = state.clock();
     let mut from = 0;
     while let Some(next) = state.units.strike_at[from..].iter().position(|&strike_at| strike_at <= now) {
         let row = from + next;
@@ -77,7 +77,7 @@ fn swing(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, ro
 /// Records that a hero fought: it does not regenerate for a while.
 pub(crate) fn note_fight(state: &mut GameState, row: usize) {
     if state.units.control[row] == ControlBehaviour::Player {
-        state.players.fought_at[state.units.owner[row].index()] = state.tick();
+        state.players.fought_at[state.units.owner[row].index()] = state.clock();
     }
 }
 
@@ -110,7 +110,7 @@ fn fire_arrow(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratc
     }
     let (at, way) = (state.position(row), state.units.facing[row].vector(stats.arrow_speed));
     let age = flight(rules, at, state.units.facing[row], stats.reach, stats.arrow_speed);
-    let now = state.tick();
+    let now = state.clock();
     scratch.events.push(Event::Shot { player: state.units.owner[row], at });
     state.projectiles.push(Projectile {
         owner: state.units.owner[row],

@@ -3,6 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::orders::{self, Task};
+use super::pause;
 use crate::command::{Command, HeroControl, PlayerInput, SELECTION_MAX, Selection, TickInputs, When};
 use crate::compiled_rules::CompiledRules;
 use crate::event::{Event, Events};
@@ -38,7 +39,7 @@ fn apply_input(
     state.players.striking[at] = u8::from(strike.is_some());
     state.players.aim[at] = strike.unwrap_or_default();
     for command in commands {
-        state.players.commands[at] = state.players.commands[at].saturating_add(1);
+        state.players.commands[at] = state.players.commands[at].saturating_add(command.is_given().into());
         apply_command(rules, state, events, player, command);
     }
 }
@@ -68,7 +69,9 @@ fn apply_command(
         Command::Train(kind) => train(rules, state, events, player, *kind),
         Command::Rally(target) => rally(rules, state, player, target.map(crate::command::Target::at)),
         Command::Surrender => state.players.surrendered[player.index()] = 1,
-        Command::Pause => {}
+        Command::Pause => pause::begin(rules.rate, state, player),
+        Command::Resume => pause::resume(rules.rate, state),
+        Command::CountDown => pause::count_down(rules.rate, state, player),
     }
 }
 
@@ -147,7 +150,7 @@ fn is_enemy(state: &GameState, player: PlayerId, unit: UnitId) -> bool {
 }
 
 fn dash(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId, angle: Angle) {
-    let (now, per_tick) = (state.tick(), &rules.per_tick);
+    let (now, per_tick) = (state.clock(), &rules.per_tick);
     let Some(row) = state.hero(player) else { return };
     if now < state.players.dash_ready_at[player.index()] {
         return;
@@ -161,7 +164,7 @@ fn dash(rules: &CompiledRules, state: &mut GameState, events: &mut Events, playe
 }
 
 fn raise_banner(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
-    let (now, at) = (state.tick(), player.index());
+    let (now, at) = (state.clock(), player.index());
     let Some(hero) = state.hero(player).filter(|_| now >= state.players.banner_ready_at[at]) else { return };
     events.push(Event::Banner { player, at: state.position(hero) });
     state.players.banner_ready_at[at] = now.plus(rules.per_tick.banner_cooldown);
@@ -175,7 +178,7 @@ fn train(
     player: PlayerId,
     kind: AttackBehaviour,
 ) {
-    let (raw, now, at) = (&rules.raw, state.tick(), player.index());
+    let (raw, now, at) = (&rules.raw, state.clock(), player.index());
     let cost = match kind {
         AttackBehaviour::Swordsman => raw.swordsman_cost,
         AttackBehaviour::Archer => raw.archer_cost,

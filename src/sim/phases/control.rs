@@ -82,7 +82,7 @@ fn carry_out(rules: &CompiledRules, state: &mut GameState, row: usize, intent: &
     units.target[row] = intent.target;
     units.corner[row] = intent.corner;
     if intent.winds_up {
-        let (now, cooldown) = (state.tick(), cooldown(rules, state, row));
+        let (now, cooldown) = (state.clock(), cooldown(rules, state, row));
         let units = &mut state.units;
         units.strike_at[row] = now.plus(rules.unit(units, row).windup);
         units.ready_at[row] = now.plus(cooldown);
@@ -99,7 +99,7 @@ fn cooldown(rules: &CompiledRules, state: &GameState, row: usize) -> u32 {
     let until = state.players.banner_until.get(owner.index()).copied().unwrap_or_default();
     let minion = state.units.control[row] == ControlBehaviour::Minion;
     let reached = minion
-        && state.tick() < until
+        && state.clock() < until
         && state.hero(owner).is_some_and(|hero| {
             dist2(state.position(row), state.position(hero)) <= square(rules.per_tick.banner_radius)
         });
@@ -158,7 +158,7 @@ impl<'a> Mind<'a> {
     // The two kinds of units.
 
     fn hero(&self) -> Intent {
-        if self.state.tick() < self.state.players.dash_until[self.body.owner.index()] {
+        if self.state.clock() < self.state.players.dash_until[self.body.owner.index()] {
             return Intent { walk: self.facing().vector(self.rules.per_tick.dash_speed), ..self.stay() };
         }
         let quarry = self.quarry();
@@ -440,7 +440,7 @@ impl<'a> Mind<'a> {
     /// Whether this is its search tick: the units of a side take turns.
     fn is_turn(&self) -> bool {
         let per_tick = &self.rules.per_tick;
-        per_tick.turn_of(self.state.units.phase[self.row]) == per_tick.turn_at(self.state.tick())
+        per_tick.turn_of(self.state.units.phase[self.row]) == per_tick.turn_at(self.state.clock())
     }
 
     fn winding_up(&self) -> bool {
@@ -448,7 +448,7 @@ impl<'a> Mind<'a> {
     }
 
     fn ready(&self) -> bool {
-        self.state.units.ready_at[self.row] <= self.state.tick()
+        self.state.units.ready_at[self.row] <= self.state.clock()
     }
 
     fn facing(&self) -> Angle {

@@ -20,7 +20,17 @@ use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 pub(crate) fn first_state(rules: &CompiledRules, seed: u64, seats: &[SeatSetup]) -> GameState {
     let mut state = GameState::default();
     let winner = PlayerId::NONE.0;
-    state.globals.push(Global { tick: Tick(0), seed, outcome: Outcome::Running, winner, free_slot: 0 });
+    state.globals.push(Global {
+        tick: Tick(0),
+        paused: 0,
+        pause_until: Tick(0),
+        pause_by: PlayerId::NONE.0,
+        counted_down_at: Tick::NEVER,
+        seed,
+        outcome: Outcome::Running,
+        winner,
+        free_slot: 0,
+    });
     for seat in seats {
         state.players.push(first_player(rules, *seat));
         state.cores.push(Core { hp: rules.raw.core_hp, open: 0 });
@@ -51,7 +61,7 @@ pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mu
         respawn_hero(rules, state, &mut scratch.events, player);
         finish_training(rules, state, &mut scratch.events, player);
     }
-    if (state.tick().0 + 1).is_multiple_of(rules.rate.hz()) {
+    if (state.clock().0 + 1).is_multiple_of(rules.rate.hz()) {
         regenerate(rules, state);
     }
 }
@@ -84,6 +94,7 @@ fn first_player(rules: &CompiledRules, seat: SeatSetup) -> Player {
         deaths: 0,
         captures: 0,
         commands: 0,
+        pauses: 0,
     }
 }
 
@@ -133,7 +144,7 @@ fn regenerate(rules: &CompiledRules, state: &mut GameState) {
         let Some(hero) = state.hero(player) else { continue };
         let full = rules.unit(&state.units, hero).hp;
         let peaceful =
-            state.tick().since(state.players.fought_at[player.index()]) >= rules.per_tick.regeneration_after;
+            state.clock().since(state.players.fought_at[player.index()]) >= rules.per_tick.regeneration_after;
         let hp = &mut state.units.hp[hero];
         if peaceful && *hp < full {
             *hp = hp.saturating_add(rules.raw.regeneration_per_s).min(full);
@@ -180,7 +191,7 @@ pub fn is_out(state: &GameState, player: PlayerId) -> bool {
 }
 
 fn note_death(rules: &CompiledRules, state: &mut GameState, events: &mut Events, row: usize) {
-    let (now, unit, owner) = (state.tick(), state.units.id[row], state.units.owner[row]);
+    let (now, unit, owner) = (state.clock(), state.units.id[row], state.units.owner[row]);
     let (control, attack, at) = (state.units.control[row], state.units.attack[row], state.position(row));
     events.push(Event::Death { unit, owner, control, attack, at });
     orders::forget(state, row);
@@ -205,7 +216,7 @@ fn note_death(rules: &CompiledRules, state: &mut GameState, events: &mut Events,
 // Spawns.
 
 fn respawn_hero(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
-    let (now, at) = (state.tick(), player.index());
+    let (now, at) = (state.clock(), player.index());
     if state.players.respawn_at[at] == Tick::NEVER {
         return;
     }
@@ -226,7 +237,7 @@ fn note_spawn(state: &GameState, events: &mut Events, unit: UnitId) {
 }
 
 fn finish_training(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
-    let (now, at) = (state.tick(), player.index());
+    let (now, at) = (state.clock(), player.index());
     let players = &mut state.players;
     if players.training_len[at] == 0 || now < players.training_done_at[at] {
         return;
@@ -294,7 +305,7 @@ pub(crate) fn spawn(
     let base = rules.base(player);
     let at =
         (0..37).find_map(|place| rules.arena.obstacles.cleared(at + base.formation(place), stats.radius))?;
-    let now = state.tick();
+    let now = state.clock();
     let id = take_slot(state, state.units.len())?;
     let order = match control {
         ControlBehaviour::Player => Order::Idle,

@@ -1,5 +1,6 @@
 //! What happens in a tick, a file for each phase, in the order in which [`crate::World::step`] runs them:
-//! [`commands`], [`control`], [`movement`], [`combat`], [`projectiles`], [`lifecycle`], [`objectives`].
+//! [`commands`], [`control`], [`movement`], [`combat`], [`projectiles`], [`lifecycle`], [`objectives`]; and [`pause`], in
+//! place of all of them while the match is paused.
 
 mod activity;
 pub(crate) mod combat;
@@ -10,5 +11,6 @@ pub(crate) mod lifecycle;
 pub(crate) mod movement;
 pub(crate) mod objectives;
 pub(crate) mod orders;
+pub(crate) mod pause;
 pub(crate) mod projectiles;
 pub(crate) mod scratch;

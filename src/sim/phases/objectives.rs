@@ -20,7 +20,7 @@ pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mu
     }
     open_cores(rules, state, events);
     let mut burnt = false;
-    if (state.tick().0 + 1).is_multiple_of(rules.rate.hz()) {
+    if (state.clock().0 + 1).is_multiple_of(rules.rate.hz()) {
         pay(rules, state);
         add_score(state, events);
         burnt = burn(rules, state);
@@ -119,7 +119,7 @@ fn open_cores(rules: &CompiledRules, state: &mut GameState, events: &mut Events)
     if rules.raw.endless {
         return;
     }
-    let sudden = state.tick().0 >= rules.per_tick.sudden_death;
+    let sudden = state.clock().0 >= rules.per_tick.sudden_death;
     for player in state.player_ids() {
         let team = state.team_of(player);
         let besieged = state.player_ids().any(|enemy| {
@@ -138,7 +138,7 @@ fn open_cores(rules: &CompiledRules, state: &mut GameState, events: &mut Events)
 
 fn pay(rules: &CompiledRules, state: &mut GameState) {
     let raw = &rules.raw;
-    let now = state.tick().0 + 1;
+    let now = state.clock().0 + 1;
     let [escalated, sudden] = ESCALATED_PERCENT;
     let percent = match now {
         now if now >= rules.per_tick.sudden_death => sudden,
@@ -179,7 +179,7 @@ fn lead(state: &GameState, team: u8) -> i32 {
 
 /// Sudden death: cores burn unless their team alone holds most circles. Returns whether a core fell.
 fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
-    if state.tick().0 < rules.per_tick.sudden_death {
+    if state.clock().0 < rules.per_tick.sudden_death {
         return false;
     }
     let mut fell = false;
@@ -198,7 +198,9 @@ fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
 
 // The result.
 
-fn judge(rules: &CompiledRules, state: &mut GameState, burnt: bool) {
+/// Ends the match if at most one team has a core, or one has enough points. `burnt`: whether a core burnt down in this
+/// tick.
+pub(crate) fn judge(rules: &CompiledRules, state: &mut GameState, burnt: bool) {
     let standing = |team: u8| has_core(state, team);
     let gave_up = teams(state).any(|team| {
         !standing(team) && members(state, team).all(|player| state.players.surrendered[player.index()] != 0)

@@ -19,7 +19,7 @@ enum Struck {
 
 /// Moves every arrow by a tick, and removes those that hit something or reached their range.
 pub(crate) fn fly(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
-    let now = state.tick();
+    let now = state.clock();
     list_courses(rules, state, scratch);
     find_met(rules, state, scratch);
     scratch.gone.clear();
@@ -37,7 +37,7 @@ pub(crate) fn fly(rules: &CompiledRules, state: &mut GameState, scratch: &mut Sc
 
 /// Computes the paths of all arrows in this tick, by row.
 fn list_courses(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
-    let now = state.tick();
+    let now = state.clock();
     let around = rules.per_tick.arrow_radius + rules.per_tick.widest() + scratch.longest_step;
     scratch.courses.clear();
     scratch.courses.extend((0..state.projectiles.len()).map(|arrow| {

@@ -85,6 +85,15 @@ pub enum Order {
 }
 enum_cell!(Order, Idle, Follow, Move, AttackMove, Attack, Hold);
 
+/// A pause, or the count-down after a stall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// The player who paused the match, or who stalled it.
+    pub by: PlayerId,
+    /// The first tick that is not paused any more, unless a player resumes the match earlier.
+    pub until: Tick,
+}
+
 /// No corner, in a column of corners.
 pub const NO_CORNER: u16 = u16::MAX;
 /// In a column of corners: the path has to be searched.
@@ -129,6 +138,14 @@ table! {
     Globals of Global, part "match";
     /// The next tick to run.
     tick: Tick,
+    /// Ticks that ran while the match was paused.
+    paused: u32,
+    /// The first tick that is not paused any more; not after `tick` unless the match is paused.
+    pause_until: Tick,
+    /// The player who paused the match last, or who stalled it, or [`PlayerId::NONE`]'s number.
+    pause_by: u8,
+    /// The clock at the last count-down after a stall; [`Tick::NEVER`] before the first.
+    counted_down_at: Tick,
     /// The seed of every random draw.
     seed: u64,
     /// Whether and why the match is over.
@@ -192,8 +209,10 @@ table! {
     deaths: u16,
     /// Circles captured.
     captures: u16,
-    /// Commands applied by the world.
+    /// Commands of the player that the world has run, whether or not they were allowed.
     commands: u32,
+    /// Pauses taken.
+    pauses: u8,
 }
 
 table! {
@@ -356,6 +375,21 @@ impl GameState {
     #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn tick(&self) -> Tick {
         self.globals.tick[0]
+    }
+
+    /// The clock of the match: ticks so far without those that were paused. All timers of a state are on it.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
+    pub fn clock(&self) -> Tick {
+        Tick(self.globals.tick[0].0.saturating_sub(self.globals.paused[0]))
+    }
+
+    /// The pause in progress, if there is one.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
+    pub fn pause(&self) -> Option<Pause> {
+        let (by, until) = (PlayerId(self.globals.pause_by[0]), self.globals.pause_until[0]);
+        (self.tick() < until && self.outcome() == Outcome::Running).then_some(Pause { by, until })
     }
 
     /// Whether and why the match is over.

@@ -15,8 +15,8 @@ use lab::compare::Study;
 use net::discovery::{RoomInfo, RoomQuery};
 use net::message::{
     Bye, Chat, Choice, DesyncHashes, DesyncState, EntryRefused, Head, JoinChallenge, JoinConfirm, JoinEntry,
-    JoinRefused, JoinRequest, JoinShare, Lobby, PacketId, Ping, Pong, Ready, Relayed, Rematch, Resume,
-    Seating, ShownHead, Start, Suspicion, decode, decode_handshake, encode, handshake,
+    JoinRefused, JoinRequest, JoinShare, Lobby, PacketId, Ping, Pong, Ready, Relayed, Rematch, Seating,
+    ShownHead, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
 use net::{
     Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_fair_inputs, decode_input,
@@ -93,7 +93,6 @@ fn message(bytes: &[u8]) {
         Some(PacketId::Seating) => decoded!(Seating),
         Some(PacketId::Suspicion) => decoded!(Suspicion),
         Some(PacketId::Relayed) => decoded!(Relayed),
-        Some(PacketId::Resume) => decoded!(Resume),
         Some(PacketId::Chat) => decoded!(Chat),
         Some(PacketId::Rematch) => decoded!(Rematch),
         Some(PacketId::Lobby) => decoded!(Lobby),

@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use game::{MatchError, MatchEvent, MatchOptions, Node as _, Server};
-use net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
+use game::{MatchError, MatchEvent, MatchOptions, Node as _};
+use net::message::{Bye, PacketId, Ping, Ready, Rematch, Seats, decode, encode};
 use net::{
     ClientInputsHeader, DropCause, PacketProtection, ServerConfig, Settings, Time, encode_client_inputs,
 };
-use sim::{Command, PlayerInput};
+use sim::PlayerInput;
 
 use super::insider::{BOTH, Insider, all_played, config, heard, room, run_pinging, vacated};
-use super::star::{BOT, Net, Seat, address, client_of, predicting, settings, staying};
+use super::star::{BOT, Net, address, client_of, predicting, settings, staying};
 
 /// Every farewell there is, with numbers that fit and numbers that do not.
 fn every_bye() -> Vec<Bye> {
@@ -96,32 +96,6 @@ fn a_client_that_acknowledges_nothing_holds_up_neither_ticks_nor_the_end() {
             assert!(took < Duration::from_secs(10 + 5 + 3), "{architecture}: {took:?}");
             assert!(bytes < 16 * 31_250, "{architecture}: {bytes} bytes, 250 kbit/s");
         }
-    }
-}
-
-#[test]
-fn a_client_that_pauses_and_acknowledges_no_resume_holds_up_its_three_pauses_alone() {
-    for architecture in BOTH {
-        let mut net = room(config(architecture, 300, 2), 1, "delay=10ms");
-        net.run(Duration::from_millis(300), |_| {});
-        let mut insider = Insider::join(&mut net, 20);
-        insider.begin(&mut net);
-        let began = net.now;
-        let pause = PlayerInput { commands: std::iter::once(Command::Pause).collect(), ..Default::default() };
-        let mut pauses = 0;
-        run_pinging(&mut net, &mut insider, Duration::from_secs(200), |net, insider| {
-            if net.tick() > u32::from(insider.inputs) {
-                insider.order(net, &pause, false);
-            }
-            while let Some(event) = net.server.as_mut().and_then(Server::poll_event) {
-                pauses += usize::from(matches!(event, MatchEvent::Paused(_)));
-            }
-        });
-        all_played(&net, 300);
-        let took = net.now.since(began);
-        println!("{architecture}: {pauses} pauses, {took:?}");
-        assert_eq!(pauses, 3, "{architecture}");
-        assert!(took < Duration::from_secs(5 + 3 * 30 + 8), "{architecture}: {took:?}");
     }
 }
 
@@ -224,13 +198,10 @@ fn a_server_that_was_suspended_blames_nobody() {
             net.run(Duration::from_millis(3_600), |_| {});
             net.is_suspended = false;
             net.run(Duration::from_secs(1), |_| {});
-            let resumes_at = |seat: &Seat| {
-                let pause = seat.game.as_ref().expect("it plays").session().pause();
-                pause.map(|pause| pause.until.minus(net.now) / 1000)
-            };
             for seat in net.seats.iter().filter(|_| honest == 2) {
-                let left_ms = resumes_at(seat).expect("a countdown");
-                assert!((1_900..=2_100).contains(&left_ms), "{architecture}: {left_ms} ms to go");
+                let state = seat.game.as_ref().expect("it plays").world().expect("a world").state();
+                let left = state.pause().expect("a count-down").until.since(state.tick());
+                assert!((110..=135).contains(&left), "{architecture}: {left} ticks to go");
             }
             if honest == 1 {
                 assert_eq!(vacated(&mut net), 0, "{architecture}");
@@ -270,7 +241,6 @@ fn lies_about_hashes_change_nothing_for_the_others() {
             let unheard = Seats::default();
             insider.say(net, PacketId::Ready, &Ready { round, state_hash, unheard });
             insider.say(net, PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted: unheard });
-            insider.say(net, PacketId::Resume, &Resume { pause: 1, at_us: 0 });
             if net.tick() > u32::from(insider.inputs) {
                 insider.order(net, &PlayerInput::default(), true);
             }

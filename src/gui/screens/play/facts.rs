@@ -54,7 +54,7 @@ impl PlayScreen {
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
             "said": self.talk.said(),
-            "is_paused": view.pause.is_some(),
+            "is_paused": view.current.pause().is_some(),
             "is_locked": self.camera_control.is_locked,
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "shielded": self.shielded_at.is_some(),

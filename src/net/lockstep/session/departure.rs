@@ -56,7 +56,7 @@ pub(super) struct Departures {
     awaited: Option<PlayerId>,
 }
 
-/// How long the suspects and the next tick have been the same, without pauses.
+/// How long the suspects and the next tick have been the same.
 #[derive(Clone, Copy, Debug)]
 struct Unchanged {
     suspects: Seats,
@@ -97,13 +97,13 @@ impl Departures {
     }
 
     /// How long the suspects and the `next` tick have been the same, and these peers have made their claims. The time
-    /// since the last call counts, unless the match is paused.
-    fn unchanged(&mut self, now: Time, next: Tick, claims: Seats, is_paused: bool) -> Unchanged {
+    /// since the last call counts.
+    fn unchanged(&mut self, now: Time, next: Tick, claims: Seats) -> Unchanged {
         let suspects = self.suspects;
         let same = self.unchanged.filter(|last| (last.suspects, last.next) == (suspects, next));
         let (mut lasted, mut claimed) = (Duration::ZERO, BySeat::default());
         if let Some(last) = same {
-            let since = if is_paused { Duration::ZERO } else { now.since(last.noted) };
+            let since = now.since(last.noted);
             lasted = last.lasted + since;
             claimed = last.claimed;
             for player in last.claims.iter() {
@@ -284,10 +284,8 @@ impl LockstepSession {
             others.iter().filter(|&player| play.departures.agreed(player).is_none()).collect();
         let claims: Seats =
             others.iter().filter(|&player| play.departures.agreed(player).is_some_and(claims_more)).collect();
-        // In a pause no peer commits the input that would settle it.
-        let is_paused = play.pauses.is_on();
-        let unchanged = play.departures.unchanged(now, play.gate.next(), claims, is_paused);
-        let is_held_up = !is_paused && play.departures.open().iter().any(|player| play.gate.lacks(player));
+        let unchanged = play.departures.unchanged(now, play.gate.next(), claims);
+        let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
         if !is_held_up {
             return;
         }

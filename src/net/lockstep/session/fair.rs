@@ -212,7 +212,7 @@ impl LockstepSession {
         }
         fresh.inputs = (play.gate.next_needed(player) > lacked).then_some(lacked);
         // Datagrams that waited while this computer was suspended do not measure the network.
-        if is_running && !play.pauses.is_on() && now >= play.ignore_samples_until {
+        if is_running && now >= play.ignore_samples_until {
             if let Some(tick) = fresh.inputs {
                 peer.margin.note(tick, play.own.clock.at(tick).minus(now));
             }

@@ -6,7 +6,6 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::departure::{ASK_LOST_EVERY, Departures};
-use super::pause::Pauses;
 use super::stalls::Stalls;
 use super::{LEAD_TICKS_MAX, LockstepSession};
 use crate::connection::LOSSY_PER_MILLE;
@@ -29,7 +28,8 @@ use crate::wire::inputs::{HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, Inp
 use crate::wire::message::{Body, MatchConfig, PacketId};
 use crate::wire::short::restore;
 use sim::{
-    HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
+    Command, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick,
+    TickInputs,
 };
 
 /// Most time between the beginnings of two peers: as far as a start can be named ahead.
@@ -39,6 +39,8 @@ const START_APART_MAX: Duration = Duration::from_secs(10);
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
+/// A stall of at least this ends with a count-down.
+const LONG_STALL: Duration = Duration::from_secs(2);
 
 /// A peer's state while ticks run.
 pub(super) struct Play {
@@ -47,9 +49,8 @@ pub(super) struct Play {
     pub(super) history: History,
     pub(super) departures: Departures,
     pub(super) stalls: Stalls,
-    pub(super) pauses: Pauses,
-    /// The stall that ended, or was interrupted, with a countdown, until the next tick reports it.
-    pub(super) long_stall: Option<Stall>,
+    /// The stall that this process was suspended for, until the next tick reports it.
+    slept: Option<Stall>,
     /// The number of ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
@@ -74,8 +75,7 @@ impl Play {
             history: History::new(),
             departures: Departures::default(),
             stalls: Stalls::new(tick, settings.timeout, settings.input_delay),
-            pauses: Pauses::default(),
-            long_stall: None,
+            slept: None,
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
             ran_at: now,
@@ -100,7 +100,7 @@ impl Play {
         let is_over = self.end.is_some_and(|end| tick >= end);
         // A tick that was polled must be reported before the next one.
         let is_reported = tick == self.history.ran();
-        if is_over || !is_reported || self.pauses.is_on() || now < self.own.clock.at(tick) {
+        if is_over || !is_reported || now < self.own.clock.at(tick) {
             return None;
         }
         let (peer, completed_at) = self.gate.completed_by()?;
@@ -119,12 +119,14 @@ impl Play {
         let inputs = TickInputs { tick, inputs: ArrayVec::new() };
         let mut due = DueTick { inputs, sealed_at, given: ArrayVec::new(), clock_error_us, stall: None };
         self.gate.pop_into(&mut due.inputs)?;
-        due.stall = match (self.long_stall.take(), stall) {
-            // The input was still lacking after the countdown.
-            (Some(long), Some(more)) => Some(Stall { ran: long.ran.plus(more.ran.since(more.due)), ..long }),
-            (long, more) => long.or(more),
+        due.stall = match (self.slept.take(), stall) {
+            // An input was still lacking.
+            (Some(slept), Some(more)) => Some(Stall { ran: more.ran, ..slept }),
+            (slept, more) => slept.or(more),
         };
-        self.pauses.see(&due.inputs);
+        if due.stall.is_some_and(|stall| stall.ran.since(stall.due) >= LONG_STALL) {
+            self.ask_for_count_down(now);
+        }
         due.given = self.given(now, &due.inputs, me, links);
         Some(due)
     }
@@ -161,7 +163,7 @@ impl Play {
     /// Whether the next tick is due.
     pub(super) fn is_due(&self, now: Time) -> bool {
         let is_over = self.end.is_some_and(|end| self.gate.next() >= end);
-        now > self.due() && !is_over && !self.pauses.is_on()
+        now > self.due() && !is_over
     }
 
     /// The player whose input for the next tick is missing although the tick is due, and since when. Of several the one
@@ -176,16 +178,23 @@ impl Play {
         self.is_due(now).then_some((player, self.due()))
     }
 
-    /// Lets the next tick be due at `at`; earlier due times no longer count.
-    pub(super) fn resume(&mut self, at: Time) {
-        let next: Tick = self.gate.next();
-        self.own.clock.set(at, next);
-        self.restart_at(at);
+    /// This process was suspended, and may have stalled the match: then the next tick is due now, and the next input
+    /// asks for a count-down.
+    pub(super) fn wake_late(&mut self, now: Time, me: PlayerId) {
+        let due = self.due();
+        if self.is_due(now) && now.since(due) >= LONG_STALL {
+            self.slept = Some(Stall { due, ran: now, peer: me, cause: StallCause::Computer });
+            self.own.clock.set(now, self.gate.next());
+            self.ran_at = now;
+            self.ask_for_count_down(now);
+        }
     }
 
-    /// Ticks due before `at` do not count as late.
-    pub(super) fn restart_at(&mut self, at: Time) {
-        self.ran_at = at;
+    /// The match has stalled for long: the players get a moment before it continues. The world counts down once, however
+    /// many ask.
+    fn ask_for_count_down(&mut self, now: Time) {
+        // With so many commands waiting the player is at work already.
+        let _ = self.own.inputs.command(Tick(0), now, Command::CountDown);
     }
 
     /// A tick has run.
@@ -215,9 +224,6 @@ impl Play {
 
     /// Commits every tick whose time has come. True if there was one.
     fn commit_due(&mut self, now: Time, me: PlayerId) -> bool {
-        if self.pauses.is_on() {
-            return false;
-        }
         let limit = self.commit_limit();
         let mut sealed = false;
         while let Some(tick) = self.own.commit_next(now, limit) {
@@ -281,12 +287,9 @@ impl Play {
 impl LockstepSession {
     /// Does everything that is due while ticks run.
     pub(super) fn run(&mut self) {
-        self.end_pause_if_due();
         let (now, me) = (self.now, self.me);
         let Some(play) = &mut self.play else { return };
-        if !play.pauses.is_on() {
-            play.own.clock.slew(now);
-        }
+        play.own.clock.slew(now);
         if let Some(moved) = play.own.advance_delay(now) {
             self.out.event(moved);
         }
@@ -321,17 +324,16 @@ impl LockstepSession {
     /// The next instant at which [`Self::run`] or a tick is due.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let play = self.play.as_ref()?;
-        let is_on = play.pauses.is_on();
-        let seal = play.own.next_commit_at(play.commit_limit()).filter(|_| !is_on);
+        let seal = play.own.next_commit_at(play.commit_limit());
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
-        let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.own.clock.at(tick));
+        let run = (!is_over && play.gate.is_complete()).then(|| play.own.clock.at(tick));
         let here = self.links.iter().filter(|link| self.is_direct(link));
         let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
         let reveal = play.fair.as_ref().and_then(|fair| fair.reveal_at());
-        let heads = play.heads.as_ref().filter(|_| !is_on && play.stalls.is_signing(self.now));
+        let heads = play.heads.as_ref().filter(|_| play.stalls.is_signing(self.now));
         let sign = heads.and_then(|heads| heads.due_at(play.revealed()));
-        [seal, run, reveal, sign, play.pauses.due_at()].into_iter().chain(links).flatten().min()
+        [seal, run, reveal, sign].into_iter().chain(links).flatten().min()
     }
 
     /// Sends all inputs that the peer lacks, with our acknowledgements; schedules the next transmission.

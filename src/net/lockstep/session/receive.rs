@@ -9,7 +9,6 @@ use crate::expected::Expected;
 use crate::outbox::Source;
 use crate::table::hosted_room::HostedRoom;
 use crate::table::link::Link;
-use crate::table::pause::LONG_STALL;
 use crate::wire::message::{Delivery, DesyncState, PacketId, Relayed, decode, encode};
 use sim::PlayerId;
 
@@ -72,15 +71,11 @@ impl LockstepSession {
     fn on_heard(&mut self, link: usize, (from, bytes): (Source, usize), newest: bool) -> Option<PlayerId> {
         let peer = self.links.get_mut(link)?;
         let player = peer.player;
-        let silence = self.now.since(peer.connection.heard_at);
         peer.connection.hear(self.now, (from, bytes), newest, &mut self.out);
         if core::mem::take(&mut peer.connection.is_silent) {
             self.out.event(Event::Heard { player });
         }
         self.stop_waiting(player);
-        if silence >= LONG_STALL / 2 {
-            self.count_down_after_stall(player);
-        }
         Some(player)
     }
 
@@ -128,7 +123,6 @@ impl LockstepSession {
             PacketId::Bye => self.on_bye(link, decode(body)?),
             PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body)?),
             PacketId::DesyncState => self.on_desync_state(link, DesyncState::decode(body)?),
-            PacketId::Resume => self.on_resume(link, decode(body)?),
             PacketId::Chat => self.on_chat(link, decode(body)?),
             PacketId::Rematch => self.on_rematch(link, decode(body)?),
             PacketId::Lobby => self.on_lobby(link, decode(body)?),

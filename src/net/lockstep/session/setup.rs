@@ -2,7 +2,6 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use super::play::Play;
 use super::{Guest, LockstepSession, Phase, Role};
 use crate::connection::Connection;
 use crate::connection::handshake::Entrant;
@@ -202,8 +201,8 @@ impl LockstepSession {
 
     pub(super) fn on_ping(&mut self, link: usize, ping: Ping) -> Handled {
         let is_running = matches!(self.phase, Phase::Running);
-        let runs = |play: &&Play| is_running && !play.pauses.is_on();
-        let clock_us = self.play.as_ref().filter(runs).map(|play| play.own.clock.position_us(self.now));
+        let play = self.play.as_ref().filter(|_| is_running);
+        let clock_us = play.map(|play| play.own.clock.position_us(self.now));
         let lost_per_mille =
             self.links.get(link).ok_or(OutOfPlace)?.connection.lost_here().unwrap_or(LOSSY_PER_MILLE + 1);
         let (echo_us, time_us) = (ping.time_us, self.now.0);
@@ -219,7 +218,7 @@ impl LockstepSession {
         if !has_committed {
             play.restart_delay(way_us);
         }
-        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
+        let is_running = matches!(self.phase, Phase::Running);
         let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };
         let ahead_us = play.own.clock.position_us(self.now) - theirs_us;
         self.links.get_mut(index).ok_or(OutOfPlace)?.clock_is_ahead(ahead_us);

@@ -16,7 +16,6 @@ use super::{LockstepSession, Phase};
 use crate::event::{End, Event};
 use crate::indexed::BySeat;
 use crate::lockstep::gate::{CanonicalInput, QUEUE_TICKS};
-use crate::mutation::Mutation;
 use crate::table::delay::InputDelay;
 use crate::table::link::Link;
 use crate::table::settings::OnLoss;
@@ -182,11 +181,6 @@ impl Stalls {
     /// Time that this seat has spent of its budget.
     pub(super) fn spent(&self, player: PlayerId, now: Time) -> Duration {
         self.budgets[player].spent(now)
-    }
-
-    /// Spends this much of the budget of a seat: only [`Mutation::ChargedCountdown`] does.
-    pub(super) fn charge(&mut self, player: PlayerId, by: Duration) {
-        self.budgets[player].charge(by);
     }
 
     /// Since when the input of this seat has been lacking.
@@ -389,9 +383,6 @@ impl LockstepSession {
     /// Passes on what peers lack that hold the match up, or do not finish, and claim to have run less than this peer.
     fn help_who_lacks(&mut self) {
         let now = self.now;
-        if Mutation::ChargedCountdown.is_planted() {
-            return;
-        }
         for link in 0..self.links.len() {
             let (Some(play), Some(peer)) = (&self.play, self.links.get(link)) else { return };
             let (player, ran) = (peer.player, peer.claims.ran);

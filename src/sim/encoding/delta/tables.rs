@@ -208,7 +208,11 @@ fn is_along(step: Vec2, way: Vec2) -> bool {
 
 coded! {
     Globals, at most 1;
-    tick 0 expect |c, _base, _at, _new, _row| c.now.number(), born |c, _new, _row, _before| c.now.number();
+    paused 0 expect |c, _base, _at, _new, _row| c.paused.number(), born |c, _new, _row, _before| c.paused.number();
+    tick 0 expect |c, _base, _at, _new, _row| c.tick(), born |c, _new, _row, _before| c.tick();
+    pause_until 10;
+    pause_by 0;
+    counted_down_at 8;
     seed 0;
     outcome 0;
     winner 0;
@@ -243,6 +247,7 @@ coded! {
     deaths 0;
     captures 0;
     commands 1;
+    pauses 0;
 }
 
 coded! {
