@@ -13,7 +13,7 @@ const LOST: i32 = 60;
 /// An army smaller than this is not split.
 const WHOLE: usize = 4;
 
-/// The minions, and which of them go where.
+/// Minions, and their assignment to goals.
 pub(super) struct Army<'a> {
     view: &'a View<'a>,
     plan: &'a Plan,
@@ -159,7 +159,7 @@ impl<'a> Army<'a> {
     }
 }
 
-/// Trains what the supply pays for.
+/// Trains as many minions as the supply pays for.
 pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
     let at = view.player.index();
     let rules = &view.world.setup().rules;
@@ -176,7 +176,7 @@ pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
     }
 }
 
-/// Whether this is the first decision in a stretch of the level's pace of training.
+/// Whether this is the first decision of a training interval of the level.
 fn is_time_to_train(view: &View<'_>) -> bool {
     let rate = view.world.setup().tick_rate;
     let [every, period] = [view.skill.trains_every_ms, view.skill.period_ms].map(|ms| rate.ticks_in_ms(ms));
@@ -184,7 +184,7 @@ fn is_time_to_train(view: &View<'_>) -> bool {
     every == 0 || (now / period * period) % every < period
 }
 
-/// The kind that the mix asks for. By default archers against swordsmen, who take long to reach them, and
+/// Returns the kind that the mix asks for. By default archers against swordsmen, who take long to reach them, and
 /// swordsmen against archers.
 fn wanted_kind(view: &View<'_>) -> AttackBehaviour {
     use AttackBehaviour::{Archer, Swordsman};

@@ -1,4 +1,4 @@
-//! What a bot does with its hero.
+//! The control of a bot's hero.
 
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, View, give, is_within};
@@ -15,7 +15,7 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     }
     raise_banner(view, orders, at);
     let foe = view.weakest_foe(at, view.skill.engage).filter(|_| view.skill.is_tactical && plan.is_bold);
-    // With nothing else to do it paces about, so that a person can see it is active.
+    // With nothing else to do it paces up and down, so that a person can see it is active.
     let waits = foe.is_none() && view.is_refresh() && is_within(at, plan.main, 3);
     if waits {
         let to = Angle::of(-view.home).turned(view.draw(Draw::Stroll, 1, 65_536) as i16);
@@ -48,7 +48,7 @@ fn retreat(view: &View<'_>, plan: &Plan, orders: &mut Orders, hero: usize) {
     go(view, orders, hero, plan.shelter);
 }
 
-/// The hero's goal: the plan's, but not far ahead of its army.
+/// Returns the hero's goal: the plan's, but not far ahead of its army.
 fn pace(view: &View<'_>, plan: &Plan, hero: usize) -> Vec2 {
     let at = view.at(hero);
     let army = mean(view, &view.minions);

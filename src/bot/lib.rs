@@ -1,4 +1,4 @@
-//! Players that are programs. A bot is a function of the world after a tick: the same world gives the same
+//! Bots: programs that play a seat. A bot is a function of the world after a tick: the same world gives the same
 //! commands, so a match of bots depends on its seed alone.
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ use plan::Plan;
 use skill::Skill;
 use view::View;
 
-/// How well a bot plays.
+/// Skill level of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BotLevel {
     /// Decides seldom; leads its whole army from circle to circle.
@@ -29,25 +29,25 @@ pub enum BotLevel {
     /// Focuses fire, retreats, dodges some attacks, counters the enemy's mix, and sends a few minions to open
     /// circles.
     Normal,
-    /// Like normal, but faster, and dodges whatever it can.
+    /// Like normal, but faster, and dodges every attack it can.
     Hard,
 }
 
-/// Which minions a bot trains.
+/// Mix of minions that a bot trains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mix {
-    /// The best mix against the enemies it sees.
+    /// Best mix against the enemies in view.
     #[default]
     Counter,
-    /// Only swordsmen.
+    /// Swordsmen only.
     Swordsmen,
-    /// Only archers.
+    /// Archers only.
     Archers,
-    /// The kind of which it has fewer.
+    /// Equal numbers of both kinds.
     Half,
 }
 
-/// A program in a seat.
+/// Bot in a seat.
 #[derive(Clone, Copy, Debug)]
 pub struct Bot {
     level: BotLevel,
@@ -58,31 +58,31 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// A bot of this level in this seat.
+    /// Creates a bot of this level in this seat.
     #[must_use]
     pub const fn new(level: BotLevel, player: PlayerId, rate: TickRate) -> Self {
         Self { level, player, rate, mix: Mix::Counter, key: player }
     }
 
-    /// The same bot with another mix of minions.
+    /// Sets another mix of minions.
     #[must_use]
     pub const fn with_mix(self, mix: Mix) -> Self {
         Self { mix, ..self }
     }
 
-    /// The same bot with the random draws of another player id: two bots that swap keys swap their luck.
+    /// Sets the player id from which random numbers are drawn: two bots that swap keys swap their luck.
     #[must_use]
     pub const fn with_key(self, key: PlayerId) -> Self {
         Self { key, ..self }
     }
 
-    /// The reaction time: ticks from what the bot saw to its action.
+    /// Returns the reaction time: ticks from observation to action.
     #[must_use]
     pub const fn reaction(&self) -> u32 {
         self.rate.ticks_in_ms(self.skill().reaction_ms)
     }
 
-    /// The bot's input after the last tick of `world`, to be applied [`Self::reaction`] ticks later.
+    /// Returns the bot's input after the last tick of `world`, to be applied [`Self::reaction`] ticks later.
     #[must_use]
     pub fn think(&self, world: &World) -> PlayerInput {
         let mut input = PlayerInput::default();
@@ -108,7 +108,7 @@ impl Bot {
         Skill::of(self.level)
     }
 
-    /// One random tick of each period, so that bots do not decide in step.
+    /// Whether the bot decides after this tick: a random one of each period, so that bots do not decide in step.
     fn is_moment(&self, world: &World) -> bool {
         let Tick(now) = world.state().clock();
         let period = self.rate.ticks_in_ms(self.skill().period_ms);

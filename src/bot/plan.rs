@@ -1,4 +1,4 @@
-//! Where a bot goes: the strength of both sides at the places that matter, and which of them to take.
+//! The goals of a bot: the strength of both sides at the important places, and the choice between them.
 
 use arrayvec::ArrayVec;
 
@@ -8,52 +8,52 @@ use sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
 
 /// Units within this distance of a place count as being there.
 const NEAR: i32 = 9;
-/// How much less strength an army of a player 100 points behind or more waits for, in percent of the enemy's
-/// strength.
+/// Reduction of the strength that an army waits for if its player is 100 points behind or more, in percent of the
+/// enemy's strength.
 const HASTE: i32 = 40;
-/// How much less strength an attack on a core needs with each minute, in percent of the enemy's strength, and
-/// the least.
+/// Reduction per minute of the strength needed for an attack on a core, in percent of the enemy's strength, and its
+/// minimum.
 const PUSH: (i32, i32) = (60, 150);
-/// How far random moods change that, in percent up or down.
+/// Maximum random variation of that, in percent up or down.
 const MOOD: i32 = 60;
-/// An army on its way to a core turns back below this percent of the enemy's strength.
+/// Strength below which an army on its way to a core turns back, in percent of the enemy's.
 const TURN_BACK: i32 = 100;
-/// A circle farther from home than this is not used to gather, in tiles.
+/// Maximum distance of a gathering circle from home, in tiles.
 const RALLY: i32 = 24;
-/// Goals below this value are ignored.
+/// Minimum value of a goal.
 const LEAST_USE: i32 = -10;
 
-/// A place that matters.
+/// Important place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     pub(super) at: Vec2,
     pub(super) kind: SiteKind,
     /// Strength of the other teams there.
     pub(super) foes: i32,
-    /// Its value, in tiles worth walking for it.
+    /// Value, in tiles worth walking for it.
     pub(super) gain: i32,
 }
 
-/// What a place means to the player.
+/// Meaning of a place to the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SiteKind {
-    /// A circle that is not safely held.
+    /// Circle that is not safely held.
     Circle,
-    /// The own core, open and under attack.
+    /// The player's core, open and under attack.
     Home,
-    /// An enemy core without a shield.
+    /// Enemy core without a shield.
     Core,
 }
 
-/// The goals of a bot.
+/// Goals of a bot.
 pub(super) struct Plan {
-    /// The goal of hero and main army.
+    /// Goal of hero and main army.
     pub(super) main: Vec2,
     /// Whether they go there to fight, or only to wait.
     pub(super) is_bold: bool,
     /// Circles that a few minions can take.
     pub(super) spare: ArrayVec<Vec2, CIRCLES_MAX>,
-    /// Where to gather when outnumbered.
+    /// Place to gather when outnumbered.
     pub(super) shelter: Vec2,
 }
 
@@ -79,9 +79,9 @@ impl Plan {
     }
 }
 
-/// The strength of both sides.
+/// Strength of both sides.
 struct Forces {
-    /// This player's units.
+    /// Number of this player's units.
     own: i32,
     /// This team's strength against the strongest other team's, in percent.
     balance: i32,
@@ -119,7 +119,7 @@ fn gathers(view: &View<'_>, middle: Vec2, forces: &Forces) -> bool {
         && forces.balance < if waits { view.skill.gather.1 } else { view.skill.gather.0 } - haste
 }
 
-/// How many points the best other team is ahead.
+/// Returns the lead of the best other team, in points.
 fn behind(view: &View<'_>) -> i32 {
     let players = &view.state.players;
     let others = view.state.player_ids().filter(|&player| view.state.team_of(player) != view.team);
@@ -127,12 +127,12 @@ fn behind(view: &View<'_>) -> i32 {
     best - players.score[view.player.index()]
 }
 
-/// The position of most of the army: the mean without stragglers, else home.
+/// Returns the position of most of the army: the mean without stragglers, else home.
 pub(super) fn middle(view: &View<'_>) -> Vec2 {
     mean(view, &view.minions).or_else(|| view.hero.map(|hero| view.at(hero))).unwrap_or(view.home)
 }
 
-/// The mean position of some units.
+/// Returns the mean position of some units.
 pub(super) fn mean(view: &View<'_>, rows: &Rows) -> Option<Vec2> {
     let count = i64::try_from(rows.len()).ok().filter(|&count| count > 0)?;
     let sum = |of: fn(Vec2) -> Fx| rows.iter().map(|&row| i64::from(of(view.at(row)).to_bits())).sum::<i64>();
@@ -165,7 +165,7 @@ fn is_lenient(view: &View<'_>) -> bool {
     view.second() < view.skill.lenient_s
 }
 
-/// Which share of the army is on its way to a place, in percent.
+/// Returns the share of the army that is on its way to a place, in percent.
 fn bound(view: &View<'_>, at: Vec2) -> i32 {
     let going = view
         .minions
@@ -184,7 +184,7 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
         return None;
     }
     let swing = if owner == PlayerId::NONE { 10 } else { 16 };
-    // Taking it may close the own core.
+    // Capturing it may close the player's core.
     let relief = if view.state.cores.open[view.player.index()] != 0 && !ours { 8 } else { 0 };
     let danger = (foes - forces.own).max(0) * 20 / forces.own.max(MINION_WORTH);
     // Only the stronger side goes for circles nearer to an enemy's base than to its own.
@@ -196,32 +196,32 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     Some(Site { at, kind: SiteKind::Circle, foes, gain })
 }
 
-/// Tiles to the nearest enemy base.
+/// Returns the distance to the nearest enemy base, in tiles.
 fn enemy_distance(view: &View<'_>, at: Vec2) -> i32 {
     let enemies = view.state.player_ids().filter(|&player| view.state.team_of(player) != view.team);
     enemies.map(|enemy| tiles_between(view.world.base(enemy), at)).min().unwrap_or(0)
 }
 
-/// The circle nearest to the own base.
+/// Returns the circle nearest to the player's base.
 fn near_circle(view: &View<'_>) -> Vec2 {
     view.world.circles().iter().copied().find(|&at| view.rank(at) == 0).unwrap_or(view.home)
 }
 
-/// Where to wait for reinforcements: in the circle nearest to home, if it can be held.
+/// Returns the place to wait for reinforcements: the circle nearest to home, if it can be held.
 fn rally(view: &View<'_>, forces: &Forces) -> Vec2 {
     let at = near_circle(view);
     let (_, foes) = view.worth_near(at, NEAR + 3);
     if tiles_between(view.home, at) <= RALLY && foes <= forces.own { at } else { view.home }
 }
 
-/// Where to stand when there is nothing to take: in the circle equally far from the enemy and from home.
+/// Returns the place to stand when there is nothing to capture: the circle equally far from the enemy and from home.
 fn front(view: &View<'_>) -> Vec2 {
     let apart = |at: Vec2| (tiles_between(view.home, at) - enemy_distance(view, at)).abs();
     let circles = view.world.circles().iter().copied();
     circles.min_by_key(|&at| (apart(at), view.order_of(at))).unwrap_or_default()
 }
 
-/// The own core, when it can be hurt and enemies are near it.
+/// Returns the player's core as a goal, if it is open and enemies are near it.
 fn home_site(view: &View<'_>) -> Option<Site> {
     let open = view.state.cores.open[view.player.index()] != 0;
     let (_, foes) = view.worth_near(view.home, NEAR + 2);
@@ -244,7 +244,7 @@ fn core_site(view: &View<'_>, middle: Vec2, forces: &Forces, enemy: PlayerId) ->
     Some(Site { at: place, kind: SiteKind::Core, foes, gain })
 }
 
-/// The percent of the enemy's strength from which an army attacks a core: it falls during the match and
+/// Returns the strength from which an army attacks a core, in percent of the enemy's: it falls during the match and
 /// varies at random.
 fn courage(view: &View<'_>) -> i32 {
     let (per_minute, least) = PUSH;

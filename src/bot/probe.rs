@@ -1,4 +1,4 @@
-//! A player for measurements: simple commands at random instants, off the tick grid.
+//! A probe for measurements: simple commands at random instants, off the tick grid.
 
 use sim::math::{Fx, Vec2, dist2, square};
 use sim::{
@@ -18,13 +18,13 @@ pub struct Probe {
     seed: u64,
     player: PlayerId,
     rate: TickRate,
-    /// Commands given.
+    /// Number of commands given.
     given: u32,
     next_at_us: u64,
 }
 
 impl Probe {
-    /// A probe whose instants and commands follow from `seed`.
+    /// Creates a probe whose instants and commands follow from `seed`.
     #[must_use]
     pub fn new(seed: u64, player: PlayerId, rate: TickRate) -> Self {
         let mut probe = Self { seed, player, rate, given: 0, next_at_us: 0 };
@@ -32,13 +32,13 @@ impl Probe {
         probe
     }
 
-    /// When the next command is due, in microseconds since tick 0.
+    /// Returns when the next command is due, in microseconds since tick 0.
     #[must_use]
     pub const fn next_at_us(&self) -> u64 {
         self.next_at_us
     }
 
-    /// The command that is due, in the world as the player sees it; then draws the next instant.
+    /// Returns the command that is due, in the world as the player sees it; then draws the next instant.
     pub fn order(&mut self, world: &World) -> Command {
         let target = Target::clamped(self.draw_place(world));
         let hero = world.state().hero(self.player).is_some();
@@ -53,17 +53,17 @@ impl Probe {
         command
     }
 
-    /// The `ordinal`-th random number of the next command.
+    /// Returns the `ordinal`-th random number of the next command.
     fn draw(&self, ordinal: u32) -> u64 {
         random::draw(self.seed, Tick(self.given), self.player, ordinal)
     }
 
-    /// Uniform up to [`GAP_MAX`] ticks, in microseconds.
+    /// Draws a gap, uniform up to [`GAP_MAX`] ticks, in microseconds.
     fn draw_gap(&self) -> u64 {
         1 + self.draw(0) % (GAP_MAX * 1_000_000 / u64::from(self.rate.hz()))
     }
 
-    /// A place near the middle of the own half.
+    /// Draws a position near the middle of the player's half.
     fn draw_place(&self, world: &World) -> Vec2 {
         let base = world.base(self.player);
         let middle = Vec2 { x: base.x / 2, y: base.y / 2 };

@@ -1,18 +1,18 @@
-//! Reflexes of a bot: its hero dodges blows and arrows.
+//! Reflexes of a bot: its hero dodges attacks and arrows.
 
 use super::Bot;
 use super::view::{is_within, seat_from};
 use sim::math::{Angle, Fx, Vec2, dist2, square};
 use sim::{AttackBehaviour, Direction, Tick, World};
 
-/// How far the centre of an arrow must pass from a hero's to miss, with a margin: 0.75 tiles.
+/// Minimum distance at which the centre of an arrow passes a hero's to miss, with a margin: 0.75 tiles.
 const CLEAR: Fx = Fx::from_bits(49_152);
-/// A hero within this angle of a swordsman's facing expects its blow, in 65,536ths of a turn.
+/// Maximum angle between a swordsman's facing and a hero that expects its attack, in 65,536ths of a turn.
 const ARC: u16 = 0x1400;
 /// Arrows farther away than this are ignored, in milliseconds of flight.
 const SOON_MS: u32 = 600;
 
-/// The direction in which the hero dodges the next hit, if one is coming.
+/// Returns the direction in which the hero dodges the next hit, if one is coming.
 pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
     let (skill, state) = (bot.skill(), world.state());
     if !skill.side_steps {
@@ -23,7 +23,7 @@ pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
     Some(Direction::eighth((way.0.wrapping_add(0x1000) >> 13) as u8))
 }
 
-/// Perpendicular to the path of the first arrow that would hit.
+/// Returns a direction perpendicular to the path of the first arrow that would hit.
 fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let state = world.state();
     let hostile = |&arrow: &usize| state.team_of(state.projectiles.owner[arrow]) != state.team_of(bot.player);
@@ -32,7 +32,7 @@ fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     first.map(|(_, way)| way)
 }
 
-/// When an arrow will hit a hero that stays at `at`, in ticks, with the tie-break and the direction out of
+/// Predicts when an arrow will hit a hero that stays at `at`, in ticks, with the tie-break and the direction out of
 /// its path. `None` if it misses, or comes too soon or too late to react.
 fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i64, u8), Angle)> {
     let (state, arrows) = (world.state(), &world.state().projectiles);
@@ -56,7 +56,7 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
     (apart < square(CLEAR)).then_some(((ticks, apart, seat), way))
 }
 
-/// Away from the nearest swordsman in wind-up against the hero.
+/// Returns a direction away from the nearest swordsman that winds up an attack on the hero.
 fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let state = world.state();
     let (units, team) = (&state.units, state.team_of(bot.player));

@@ -2,16 +2,16 @@
 
 use super::BotLevel;
 
-/// The skill of a level.
+/// Skill of a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
-    /// Time from what it sees to its action; at least 100 ms by contract.
+    /// Reaction time, in milliseconds; at least 100 by contract.
     pub(super) reaction_ms: u32,
-    /// It decides once in each period.
+    /// Interval between decisions, in milliseconds.
     pub(super) period_ms: u32,
     /// Whether it chooses targets, retreats when outnumbered, and dashes.
     pub(super) is_tactical: bool,
-    /// How many circles it sends a few minions to, beside the main army.
+    /// Number of circles to which it sends a few minions, beside the main army.
     pub(super) detachments: usize,
     /// Percent of the enemy's strength below which its army retreats to gather, and from which it advances
     /// again.
@@ -27,12 +27,12 @@ pub(super) struct Skill {
     pub(super) well: i32,
     /// Its hero leaves a fight in which its side has less than this percent of the enemies' strength there.
     pub(super) flight: i32,
-    /// Whether its hero dodges blows and arrows.
+    /// Whether its hero dodges attacks and arrows.
     pub(super) side_steps: bool,
-    /// Shortest time between two minions that it trains; 0 if supply alone decides.
+    /// Minimum time between two minions that it trains, in milliseconds; 0 if supply alone decides.
     pub(super) trains_every_ms: u32,
-    /// How long it lets a newcomer look around: until then it takes only the circle nearest
-    /// to its base, and attacks no core.
+    /// Time for which it lets a newcomer look around, in seconds: until then it takes only the circle nearest to its
+    /// base, and attacks no core.
     pub(super) lenient_s: u32,
 }
 

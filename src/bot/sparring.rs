@@ -1,18 +1,18 @@
-//! The opponent of a newcomer's first match: it waits at home.
+//! The opponent of the tutorial: it waits at home.
 
 use sim::{AttackBehaviour, Command, GameState, PlayerId, PlayerInput, TickRate, World};
 
-/// Minions that guard its core.
+/// Number of minions that guard its core.
 const GUARDS: usize = 2;
-/// Living minions from which an enemy is ready for guards.
+/// Number of an enemy's living minions from which it trains guards.
 const READY: usize = 4;
-/// It decides once in this time.
+/// Interval between decisions, in milliseconds.
 const PERIOD_MS: u32 = 1000;
-/// Time from what it sees to its action.
+/// Reaction time, in milliseconds.
 const REACTION_MS: u32 = 500;
 
-/// Never leaves its base. It trains a few guards for its core while an enemy has an army, and nothing before:
-/// nobody is hurt who has not trained yet, if its hero is harmless by the rules.
+/// Opponent that never leaves its base. It trains a few guards for its core while an enemy has an army, and none
+/// before: if its hero is harmless by the rules, nobody is hurt before training an army.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparring {
     player: PlayerId,
@@ -20,19 +20,19 @@ pub struct Sparring {
 }
 
 impl Sparring {
-    /// A sparring partner in this seat.
+    /// Creates a sparring partner in this seat.
     #[must_use]
     pub const fn new(player: PlayerId, rate: TickRate) -> Self {
         Self { player, rate }
     }
 
-    /// The reaction time: ticks from what it saw to its action.
+    /// Returns the reaction time: ticks from observation to action.
     #[must_use]
     pub const fn reaction(&self) -> u32 {
         self.rate.ticks_in_ms(REACTION_MS)
     }
 
-    /// Its input after the last tick of `world`, to be applied [`Self::reaction`] ticks later.
+    /// Returns its input after the last tick of `world`, to be applied [`Self::reaction`] ticks later.
     #[must_use]
     pub fn think(&self, world: &World) -> PlayerInput {
         let (state, mut input) = (world.state(), PlayerInput::default());

@@ -10,12 +10,12 @@ use sim::{
     World, random,
 };
 
-/// The commands of one decision.
+/// Commands of one decision.
 pub(super) type Orders = ArrayVec<Command, COMMANDS_PER_TICK_MAX>;
-/// Rows of own minions, in creation order.
+/// Rows of the player's minions, in creation order.
 pub(super) type Rows = ArrayVec<usize, SELECTION_MAX>;
 
-/// Strength of a minion at full health; at low health half.
+/// Strength of a minion at full health; half of it at low health.
 pub(super) const MINION_WORTH: i32 = 100;
 /// Strength of a hero at full health.
 const HERO_WORTH: i32 = 250;
@@ -27,10 +27,10 @@ pub(super) struct View<'a> {
     pub(super) skill: &'static Skill,
     pub(super) mix: Mix,
     pub(super) player: PlayerId,
-    /// The key of its random draws.
+    /// Key of its random numbers.
     key: PlayerId,
     pub(super) team: u8,
-    /// Where its core stands.
+    /// Position of its core.
     pub(super) home: Vec2,
     pub(super) minions: Rows,
     pub(super) hero: Option<usize>,
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Living units of other teams.
+    /// Iterates over the living units of other teams.
     pub(super) fn foes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.state.units.len()).filter(|&row| self.state.team(row) != self.team)
     }
@@ -65,7 +65,7 @@ impl<'a> View<'a> {
         self.state.position(row)
     }
 
-    /// The goal of the order of the unit in `row`.
+    /// Returns the goal of the order of the unit in `row`.
     pub(super) fn goal(&self, row: usize) -> Vec2 {
         Vec2 { x: self.state.units.goal_x[row], y: self.state.units.goal_y[row] }
     }
@@ -74,18 +74,18 @@ impl<'a> View<'a> {
         self.state.units.control[row] == ControlBehaviour::Player
     }
 
-    /// Hit points left of the unit in `row`, in percent.
+    /// Returns the hit points left of the unit in `row`, in percent.
     pub(super) fn health(&self, row: usize) -> i32 {
         i32::from(self.state.units.hp[row]) * 100 / i32::from(self.world.full_hp(row)).max(1)
     }
 
-    /// The strength of the unit in `row`.
+    /// Returns the strength of the unit in `row`.
     pub(super) fn worth(&self, row: usize) -> i32 {
         let sound = if self.is_hero(row) { HERO_WORTH } else { MINION_WORTH };
         sound * (100 + self.health(row)) / 200
     }
 
-    /// The strength of this team and of the others within `tiles` of a place.
+    /// Returns the strength of this team and of the others within `tiles` of a position.
     pub(super) fn worth_near(&self, at: Vec2, tiles: i32) -> (i32, i32) {
         let mut worth = (0, 0);
         for row in 0..self.state.units.len() {
@@ -97,19 +97,19 @@ impl<'a> View<'a> {
         worth
     }
 
-    /// The enemy with the fewest hit points within `tiles` of `at`; on a tie the nearest.
+    /// Returns the enemy with the fewest hit points within `tiles` of `at`; on a tie the nearest.
     pub(super) fn weakest_foe(&self, at: Vec2, tiles: i32) -> Option<usize> {
         let near = self.foes().filter(|&foe| is_within(at, self.at(foe), tiles));
         near.min_by_key(|&foe| (self.state.units.hp[foe], self.nearness(at, foe)))
     }
 
-    /// The nearest enemy within `tiles` of `at`.
+    /// Returns the nearest enemy within `tiles` of `at`.
     pub(super) fn nearest_foe(&self, at: Vec2, tiles: i32) -> Option<usize> {
         let near = self.foes().filter(|&foe| is_within(at, self.at(foe), tiles));
         near.min_by_key(|&foe| self.nearness(at, foe))
     }
 
-    /// The tie-break between enemies, before their age: the distance, then the seat relative to this one.
+    /// Returns the tie-break between enemies, before their age: the distance, then the seat relative to this one.
     fn nearness(&self, at: Vec2, foe: usize) -> (i64, u8) {
         (dist2(at, self.at(foe)), seat_from(self.player, self.state.units.owner[foe]))
     }
@@ -126,43 +126,43 @@ impl<'a> View<'a> {
         window / pause != (window + period) / pause
     }
 
-    /// Whether shields are down for good.
+    /// Whether shields are down permanently.
     pub(super) fn is_sudden_death(&self) -> bool {
         let rules = &self.world.setup().rules;
         !rules.endless && u64::from(self.second()) * 1000 >= u64::from(rules.sudden_death_ms)
     }
 
-    /// A number below `limit`, drawn anew for each `what` and each stretch of `seconds`.
+    /// Returns a random number below `limit`, drawn anew for each `what` and each period of `seconds`.
     pub(super) fn draw(&self, what: Draw, seconds: u32, limit: u32) -> i32 {
         let season = Tick(self.second() / seconds);
         let drawn = random::draw(self.world.setup().seed, season, self.key, what.ordinal());
         (drawn % u64::from(limit.max(1))) as i32
     }
 
-    /// The tie-break between places: the distance from home, then clockwise, so that every seat of a
+    /// Returns the tie-break between positions: the distance from home, then clockwise, so that every seat of a
     /// rotationally symmetric map counts alike.
     pub(super) fn order_of(&self, at: Vec2) -> (i64, i64) {
         let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
         (dist2(self.home, at), product(self.home.x, at.y) - product(self.home.y, at.x))
     }
 
-    /// A circle's number relative to this player's base.
+    /// Returns a circle's number relative to this player's base.
     pub(super) fn rank(&self, circle: Vec2) -> u32 {
         let order = self.order_of(circle);
         self.world.circles().iter().filter(|&&other| self.order_of(other) < order).count() as u32
     }
 }
 
-/// The purpose of a random number. Draw 0 is the instant of a decision.
+/// Purpose of a random number. Draw 0 is the instant of a decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Draw {
     /// Readiness of the army to attack a core.
     Mood,
-    /// Where a waiting hero walks to.
+    /// Goal of a waiting hero.
     Stroll,
-    /// The number of minions sent to another circle.
+    /// Number of minions sent to another circle.
     Detachment,
-    /// How much a circle, by its rank, is preferred.
+    /// Preference for a circle, by its rank.
     Taste(u32),
 }
 
@@ -177,7 +177,7 @@ impl Draw {
     }
 }
 
-/// Commands beyond the limit of a tick are left for the next decision.
+/// Adds a command. Those beyond the limit of a tick are left for the next decision.
 pub(super) fn give(orders: &mut Orders, command: Command) {
     let _ = orders.try_push(command);
 }
@@ -186,12 +186,12 @@ pub(super) fn is_within(a: Vec2, b: Vec2, tiles: i32) -> bool {
     dist2(a, b) <= square(Fx::from_num(tiles))
 }
 
-/// Whole tiles between two places.
+/// Returns the distance between two positions, in whole tiles.
 pub(super) fn tiles_between(a: Vec2, b: Vec2) -> i32 {
     (dist2(a, b) >> 32).unsigned_abs().isqrt() as i32
 }
 
-/// The seat of `other`, relative to `player`'s.
+/// Returns the seat of `other`, relative to `player`'s.
 pub(super) fn seat_from(player: PlayerId, other: PlayerId) -> u8 {
     other.0.wrapping_sub(player.0) % PLAYERS_MAX as u8
 }

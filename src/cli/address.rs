@@ -1,4 +1,4 @@
-//! Addresses of hosts as people type and paste them: what is meant is read, and what cannot be meant is named.
+//! Addresses of hosts as people type and paste them: lenient parsing, with errors that name the fault.
 
 use anyhow::{Context as _, bail, ensure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs as _};
@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAdd
 use net::ALTERNATIVES_MAX;
 use transport::DEFAULT_PORT;
 
-/// Most addresses of one host that are asked.
+/// Maximum number of addresses of one host to try.
 const ADDRESSES_MAX: usize = 1 + ALTERNATIVES_MAX;
 
-/// Resolves `ADDR[:PORT]` to every address that the system knows for it, without repetitions: at least one, and at
+/// Resolves `ADDR[:PORT]` to every address that the system knows for it, without duplicates: at least one, and at
 /// most [`ADDRESSES_MAX`].
 pub(crate) fn resolve(text: &str) -> anyhow::Result<Vec<SocketAddr>> {
     let Written { host, port } = read(text)?;
@@ -17,7 +17,7 @@ pub(crate) fn resolve(text: &str) -> anyhow::Result<Vec<SocketAddr>> {
     let mut found = match host {
         Host::Ip(IpAddr::V6(ip)) if ip.is_unicast_link_local() => link_local(ip, port)?,
         Host::Ip(ip) => vec![SocketAddr::new(ip, port)],
-        // Both, whatever the system's list of names says (RFC 6761, section 6.3).
+        // Both families, regardless of the system's hosts file (RFC 6761, section 6.3).
         Host::Name(name) if name.eq_ignore_ascii_case("localhost") => {
             vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
         }
@@ -44,7 +44,7 @@ pub(crate) fn resolve(text: &str) -> anyhow::Result<Vec<SocketAddr>> {
     Ok(found)
 }
 
-/// Host and port that a text names.
+/// Host and port in a text.
 #[derive(Debug, PartialEq, Eq)]
 struct Written {
     host: Host,
@@ -53,9 +53,9 @@ struct Written {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Host {
-    /// Not mapped, not unspecified, no multicast or broadcast; without the interface.
+    /// Address without an interface; not mapped, not unspecified, no multicast or broadcast.
     Ip(IpAddr),
-    /// A name, or an address with an interface: the system resolves either.
+    /// Name, or address with an interface: the system resolves either.
     Name(String),
 }
 
@@ -67,15 +67,15 @@ fn read(text: &str) -> anyhow::Result<Written> {
         None => (false, plain.as_str()),
     };
     let (rest, path) = rest.split_once(['/', '?', '#']).unwrap_or((rest, ""));
-    // A length of a prefix, as in the lists of a machine's own addresses, is left out as well.
+    // A prefix length, as in listings of a machine's own addresses, is dropped as well.
     let is_prefix = path.parse().is_ok_and(|bits: u8| bits <= 128);
     ensure!(
         has_scheme || path.is_empty() || is_prefix,
-        "{path:?} after the address is no part of it; give an address such as {example}"
+        "unexpected {path:?} after the address; give an address such as {example}"
     );
     let rest = rest.trim();
-    ensure!(!rest.is_empty(), "{text:?} holds no address; give one such as {example}");
-    ensure!(!rest.contains('@'), "{rest:?} has a user's name before the address; leave it out");
+    ensure!(!rest.is_empty(), "{text:?} contains no address; give one such as {example}");
+    ensure!(!rest.contains('@'), "{rest:?} has a user name before the address; leave it out");
     let (host, port) = split(rest)?;
     let host = host.trim().trim_end_matches('.');
     let port = port.map(|port| read_port(port, host)).transpose()?;
@@ -86,7 +86,7 @@ fn read(text: &str) -> anyhow::Result<Written> {
     Ok(Written { host: read_host(host)?, port })
 }
 
-/// The text without what surrounds an address where it is copied from, in ASCII as far as there is an equivalent.
+/// Strips surroundings with which an address is often copied, and replaces characters by their ASCII equivalents.
 fn plain(text: &str) -> String {
     const QUOTES: &[char] = &['"', '\'', '`', '<', '>', '(', ')', '\u{ab}', '\u{bb}'];
     let is_invisible = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{ad}');
@@ -106,7 +106,7 @@ fn plain(text: &str) -> String {
         .to_owned()
 }
 
-/// The host, and the port behind it: after a colon, or after a blank.
+/// Splits a text into host and port, separated by a colon or a space.
 fn split(text: &str) -> anyhow::Result<(&str, Option<&str>)> {
     if let Some(inner) = text.strip_prefix('[') {
         let (host, rest) =
@@ -119,7 +119,7 @@ fn split(text: &str) -> anyhow::Result<(&str, Option<&str>)> {
             None => bail!("{rest:?} after the bracket is no port: give one as in [{host}]:{DEFAULT_PORT}"),
         };
     }
-    // A bare IPv6 address has colons of its own.
+    // A bare IPv6 address contains colons itself.
     if text.split_once('%').map_or(text, |(ip, _)| ip).parse::<Ipv6Addr>().is_ok() {
         return Ok((text, None));
     }
@@ -151,7 +151,10 @@ fn read_host(host: &str) -> anyhow::Result<Host> {
             !ip.is_unspecified(),
             "{ip} stands for all addresses of the host's machine; give one of them, which `arena doctor` lists there"
         );
-        ensure!(!ip.is_multicast() && !is_broadcast, "{ip} is no address of one machine; give the host's");
+        ensure!(
+            !ip.is_multicast() && !is_broadcast,
+            "{ip} is not the address of a single machine; give the host's"
+        );
         return Ok(Host::Ip(ip));
     }
     if let Some((ip, interface)) = host.split_once('%') {
@@ -169,22 +172,22 @@ fn read_host(host: &str) -> anyhow::Result<Host> {
         !is_numeric,
         "{host:?} is no IPv4 address: that has four numbers from 0 to 255, such as 192.168.1.20"
     );
-    ensure!(!host.contains(' '), "{host:?} is neither an address nor a name: a name has no blanks");
+    ensure!(!host.contains(' '), "{host:?} is neither an address nor a name: a name has no spaces");
     Ok(Host::Name(host.to_owned()))
 }
 
-/// A link-local address without its interface: at every interface of this machine that has one, too.
+/// Resolves a link-local address without an interface: at every interface of this machine that has one, too.
 fn link_local(ip: Ipv6Addr, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     let own =
         interfaces.iter().filter(|own| matches!(own.ip(), IpAddr::V6(ip) if ip.is_unicast_link_local()));
     let found: Vec<_> =
         own.filter_map(|own| own.index).map(|index| SocketAddrV6::new(ip, port, 0, index).into()).collect();
-    ensure!(!found.is_empty(), "{ip} is of one link alone, and no interface here has such an address");
+    ensure!(!found.is_empty(), "{ip} is a link-local address, and no interface of this machine has one");
     Ok(found)
 }
 
-/// The address as a socket of its family has it: IPv4 is never mapped into IPv6.
+/// Converts an address to the form of its family's sockets: IPv4 is never mapped into IPv6.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) if v6.scope_id() != 0 && v6.ip().is_unicast_link_local() => address,
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_read_as_it_was_pasted() {
+    fn pasted_addresses_are_parsed() {
         for text in [
             "10.9.0.1",
             " 10.9.0.1\n",
@@ -255,12 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_named_in_one_line() {
+    fn invalid_addresses_are_explained_in_one_line() {
         for (text, why) in [
             (":4124", "a port without an address"),
-            ("", "holds no address"),
-            (" \" ", "holds no address"),
-            ("udp://", "holds no address"),
+            ("", "contains no address"),
+            (" \" ", "contains no address"),
+            ("udp://", "contains no address"),
             ("10.9.0.1:0", "no UDP port"),
             ("10.9.0.1:70000", "no UDP port"),
             ("10.9.0.1:", "no UDP port"),
@@ -272,16 +275,16 @@ mod tests {
             ("4124", "no IPv4 address"),
             ("0.0.0.0", "all addresses"),
             ("[::]:4124", "all addresses"),
-            ("255.255.255.255", "one machine"),
-            ("ff02::1", "one machine"),
+            ("255.255.255.255", "a single machine"),
+            ("ff02::1", "a single machine"),
             ("[::1", "closing bracket"),
             ("[::1]x", "no port"),
             ("fd00::1::2", "no IPv6 address"),
             ("fe80::1%", "no interface"),
             ("x%eth0", "no IPv6 address"),
-            ("ann@10.9.0.1", "user's name"),
-            ("10.9.0.1/join", "no part"),
-            ("two words", "no blanks"),
+            ("ann@10.9.0.1", "user name"),
+            ("10.9.0.1/join", "unexpected \"/join\" after"),
+            ("two words", "no spaces"),
         ] {
             let said = read(text).expect_err(text).to_string();
             assert!(said.contains(why) && !said.contains('\n'), "{text:?}: {said}");
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_every_address_of_the_system_once() {
+    fn a_name_resolves_to_every_address_once() {
         let both = ["127.0.0.1:4125", "[::1]:4125"].map(|address| address.parse().unwrap());
         assert_eq!(resolve("LocalHost:4125").unwrap(), both);
         assert!(resolve("no-such-host.invalid").is_err());

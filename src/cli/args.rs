@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 mod check;
 mod matches;
@@ -48,31 +48,31 @@ pub(crate) enum Task {
     Host(Box<HostArguments>),
     /// Join a match: at an address, or the only open match on the LAN.
     Join(Box<JoinArguments>),
-    /// Run the server of a match: it computes the world, everybody joins it.
+    /// Run the server of a match: it computes the world, and all players join it.
     Serve(Box<ServeArguments>),
     /// List the matches on the LAN.
     Discover(DiscoverArguments),
-    /// Find out what of the network works here, and what to do next.
+    /// Diagnose the network, and say what to do next.
     Doctor(DoctorArguments),
-    /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
+    /// Search for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
-    /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
+    /// Compare client-server with P2P: the same commands on the same links, and the latency of everything shown.
     Compare(CompareArguments),
     /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
     WatchBoth(WatchBothArguments),
-    /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
+    /// Measure balance: bots play thousands of matches, and every figure comes with a confidence interval.
     Balance(BalanceArguments),
-    /// Look into recorded matches.
+    /// Inspect recorded matches.
     Replay(ReplayArguments),
     /// Measure how fast this machine runs the simulation.
     Bench(BenchArguments),
 }
 
 impl Arguments {
-    /// Reads a command line, from the program's name on.
+    /// Parses a command line, beginning with the program's name.
     ///
     /// # Errors
-    /// If it is none, or asks for help.
+    /// If it is invalid or asks for help.
     pub(crate) fn read<W: Into<OsString> + Clone>(
         words: impl IntoIterator<Item = W>,
     ) -> Result<Self, clap::Error> {
@@ -82,19 +82,19 @@ impl Arguments {
     }
 }
 
-/// What a command, or a part of its flags, is given when nothing is typed.
+/// Returns the default values of a command or of a group of its flags.
 pub(crate) fn usual<A: Args>() -> A {
     let command = A::augment_args(Command::new("arena"));
     let read = command.try_get_matches_from(["arena"]).and_then(|read| A::from_arg_matches(&read));
     read.expect("every flag may be left out")
 }
 
-/// All that can be typed.
+/// Builds the parser of all commands.
 pub(crate) fn command() -> Command {
     with_negative_numbers(Arguments::command())
 }
 
-/// The commands that have a flag: for who has typed it after another one.
+/// Lists the commands that have a flag, for the error about one given to another command.
 pub(crate) fn owners(flag: &str) -> Vec<String> {
     fn search(command: &Command, name: &str, flag: &str, found: &mut Vec<String>) {
         if command.get_arguments().any(|arg| arg.get_long() == Some(flag)) {
@@ -109,7 +109,7 @@ pub(crate) fn owners(flag: &str) -> Vec<String> {
     found
 }
 
-/// A negative number is a value, which its range refuses by name, and no unknown flag.
+/// Lets a negative number count as a value, which its range refuses by name, instead of as an unknown flag.
 fn with_negative_numbers(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let takes_one = arg.get_action().takes_values();
@@ -120,7 +120,7 @@ fn with_negative_numbers(command: Command) -> Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct DiscoverArguments {
-    /// How long to look.
+    /// Time to search for matches.
     #[arg(long = "for", value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     pub(crate) duration: Seconds,
     /// Print the list as JSON.
@@ -130,72 +130,72 @@ pub(crate) struct DiscoverArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArguments {
-    /// A host to ask directly.
+    /// Host to ask directly.
     #[arg(value_name = "ADDR[:PORT]")]
     pub(crate) address: Option<String>,
-    /// How long to listen.
+    /// Time to listen.
     #[arg(long = "for", value_name = "SECONDS", default_value = "4", value_parser = seconds)]
     pub(crate) duration: Seconds,
-    /// Print what was found as JSON.
+    /// Print the findings as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct CompareArguments {
-    /// Fewer and shorter matches: to see that it works, not to cite.
+    /// Play fewer and shorter matches: a trial run, not for citation.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// 30 seeds of 60 s instead of 20 of 15 s.
+    /// Play 30 seeds of 60 s instead of 20 of 15 s.
     #[arg(long, conflicts_with = "quick")]
     pub(crate) full: bool,
-    /// Play some of the cells between real processes, too, and say whether they agree.
+    /// Also play some of the cells between real processes, and say whether they agree.
     #[arg(long)]
     pub(crate) real: bool,
-    /// Matches of each cell.
+    /// Matches per cell.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) seeds: Option<u32>,
-    /// Play this experiment alone; may be given more than once.
+    /// Play only this experiment; may be given more than once.
     #[arg(long, value_enum, value_name = "EXPERIMENT")]
     pub(crate) view: Vec<ExperimentChoice>,
-    /// Play only shard K of N, counted from 0, for `--csv`; `--rebuild` makes one study of the files of all.
+    /// Play only shard K of N, counted from 0, for `--csv`; `--rebuild` combines the files of all shards into one
+    /// study.
     #[arg(long, value_name = "K/N", requires = "csv", conflicts_with_all = ["real", "json", "html", "tables", "figures"])]
     pub(crate) shard: Option<Shard>,
-    /// Give the commands of this recorded match instead of drawn ones.
+    /// Use the commands of this recorded match instead of generated ones.
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
-    /// Play the base case alone, on this recorded access link of every player: lines of `ms,delay_ms` or `ms,lost`, from
-    /// another instant on for each player, direction and seed.
+    /// Play only the base case, with this recorded access link for every player: lines of `ms,delay_ms` or `ms,lost`.
+    /// Each player, direction and seed starts at another instant of the recording.
     #[arg(long, value_name = "trace=FILE", value_parser = OsStringValueParser::new().try_map(traced_link), conflicts_with_all = ["real", "from", "view"])]
     pub(crate) link: Option<PathBuf>,
-    /// Play this cell alone under every architecture: any of rtt, jitter (ms), loss (%), players, units, updates (/s),
-    /// upstream (kbit/s of the last player) and queue (ms before it), as in rtt=20,jitter=5,loss=2,players=3; all else is
-    /// as in the base case. May be given more than once.
+    /// Play only this cell, under every architecture: any of rtt, jitter (ms), loss (%), players, units, updates
+    /// (/s), upstream (kbit/s of the last player) and queue (ms before it), as in rtt=20,jitter=5,loss=2,players=3;
+    /// everything else is as in the base case. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE,...", conflicts_with_all = ["real", "from", "view", "link"])]
     pub(crate) cell: Vec<CellSpec>,
-    /// Write a line for each match as it ends, and on what it was measured.
+    /// Write a line for each finished match, and a description of the machine.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Go on with the study that the file of `--csv` has a part of.
+    /// Continue the unfinished study in the file of `--csv`.
     #[arg(long, requires = "csv", conflicts_with_all = ["real", "orders", "from", "link"])]
     pub(crate) resume: bool,
-    /// Write a line for each order of each match.
+    /// Write a line for each command of each match.
     #[arg(long, value_name = "FILE")]
     pub(crate) orders: Option<PathBuf>,
     /// Write the study as one page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write the three figures that come first into this folder: `figure-1.svg` and so on, and the numbers of all
-    /// as `figures.csv`.
+    /// Write the three headline figures into this folder: `figure-1.svg` and so on, and their data as `figures.csv`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
     /// Write the tables into this folder as Markdown: `base.md` and so on.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) tables: Option<PathBuf>,
-    /// Play nothing: make tables and page again from what `--csv` wrote, of all shards or of several studies.
+    /// Play no matches: rebuild tables and page from what `--csv` wrote, of all shards or of several studies.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "full", "real", "seeds", "view", "shard", "from", "link", "cell", "orders", "resume", "jobs"])]
     pub(crate) rebuild: Vec<PathBuf>,
-    /// Matches at a time; by default one per core.
+    /// Matches to run in parallel; default: one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
     /// Print the result as JSON.
@@ -216,19 +216,20 @@ fn traced_link(text: OsString) -> Result<PathBuf, String> {
     file.map(PathBuf::from).ok_or_else(|| "expected trace=FILE".to_owned())
 }
 
-/// What a study asks.
+/// Experiment of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExperimentChoice {
-    /// Latency and traffic on links that are alike.
+    /// Latency and traffic on equal links.
     Defaults,
     /// One player's link is bad.
     OneBadLink,
-    /// The host, or the server, is lost.
+    /// The host or the server is lost.
     HostLost,
-    /// Bots that see what a screen shows play to the end, one of them with more latency. Left out of other studies
-    /// but full ones.
+    /// Full matches between bots that see only what a screen shows, with more latency for one of them. Included by
+    /// default only with `--full`.
     Outcome,
-    /// Ten to ten thousand units that fight, two to four players, and slow links. Left out of other studies but full ones.
+    /// Ten to ten thousand fighting units, two to four players, and slow links. Included by default only with
+    /// `--full`.
     Scale,
 }
 
@@ -244,10 +245,10 @@ impl From<ExperimentChoice> for Experiment {
     }
 }
 
-/// What is chosen, its word, and what the help says of it.
+/// Value, its word, and its help text.
 type Named<T> = (T, &'static str, &'static str);
 
-/// Where the server of a match may stand.
+/// Possible positions of a match's server.
 const TOPOLOGIES: [Named<Topology>; 3] = [
     (Topology::Midway, "midway", "Half-way between the players"),
     (Topology::Remote, "remote", "As far from each player as they are from each other"),
@@ -264,11 +265,11 @@ const ARCHITECTURES: [Named<Architecture>; 3] = [
     (
         Architecture::Relay,
         "relay",
-        "Every peer computes the match; a server in this process hands on their inputs, and waits for nobody",
+        "Every peer computes the match; a server in this process forwards their inputs, and waits for none of them",
     ),
 ];
 
-/// Reads one of these words.
+/// Parses one of these words.
 fn one_of<T: Copy + Send + Sync>(choices: &'static [Named<T>]) -> impl TypedValueParser<Value = T> {
     let shown = choices.iter().map(|&(_, word, help)| match help {
         "" => PossibleValue::new(word),
@@ -280,22 +281,22 @@ fn one_of<T: Copy + Send + Sync>(choices: &'static [Named<T>]) -> impl TypedValu
 
 #[derive(Args, Debug)]
 pub(crate) struct WatchBothArguments {
-    /// Round trip between the players, in milliseconds.
+    /// Round-trip time between the players, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100.0, value_parser = milliseconds)]
     pub(crate) rtt: f64,
-    /// How much sooner or later a datagram may come, in milliseconds.
+    /// Variation of the delay, in milliseconds either way.
     #[arg(long, value_name = "MS", default_value_t = 5.0, value_parser = milliseconds)]
     pub(crate) jitter: f64,
-    /// Datagrams lost, in percent.
+    /// Lost datagrams, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     pub(crate) loss: f64,
-    /// Where the server stands.
+    /// Position of the server.
     #[arg(long, default_value = "midway", value_parser = one_of(&TOPOLOGIES))]
     pub(crate) topology: Topology,
-    /// Show own orders before they are confirmed.
+    /// Show a player's own commands before they are confirmed.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(crate) prediction: Switch,
-    /// The seed of every random draw; a random one by default.
+    /// Seed of the random numbers; random by default.
     #[arg(long, value_parser = seed())]
     pub(crate) seed: Option<u64>,
 }
@@ -333,12 +334,12 @@ pub(crate) enum Switch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BotChoice {
-    /// Nobody gives orders.
+    /// No bot: the seat gives no commands.
     None,
     Easy,
     Normal,
     Hard,
-    /// One order at random instants, for measuring; plays by `endless` rules by default.
+    /// A measuring probe: single commands at random instants; plays by `endless` rules by default.
     Probe,
     /// The opponent of the window's tutorial.
     #[value(skip)]
@@ -346,12 +347,12 @@ pub(crate) enum BotChoice {
 }
 
 impl BotChoice {
-    /// The rules by which it plays if no others are given: a probe measures, and nothing must end its match.
+    /// Returns the default rules for this bot: a probe measures, so nothing may end its match.
     pub(crate) fn rules(self) -> Option<PathBuf> {
         (self == Self::Probe).then(|| "endless".into())
     }
 
-    /// The hero that it leads: the tutorial's rules make the archer harmless.
+    /// Returns the hero of this bot: the tutorial's rules make the archer harmless.
     pub(crate) fn hero(self) -> Hero {
         if self == Self::Sparring { Hero::Archer } else { Hero::Swordsman }
     }
@@ -368,14 +369,14 @@ impl BotChoice {
     }
 }
 
-/// `TICK[:FIELD]`: a change to the state of this process.
+/// `TICK[:FIELD]`: a change to this process's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Injection {
     pub(crate) tick: u32,
     pub(crate) field: String,
 }
 
-/// `TICK[:FIELD[:SEAT]]`: the same in one of several seats.
+/// `TICK[:FIELD[:SEAT]]`: a change to the state of one seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeatInjection {
     pub(crate) what: Injection,
@@ -383,7 +384,7 @@ pub(crate) struct SeatInjection {
 }
 
 impl Injection {
-    /// Rejects a tick that is outside a match of `ticks` ticks.
+    /// Rejects a tick outside a match of `ticks` ticks.
     pub(crate) fn check(&self, ticks: u32) -> anyhow::Result<()> {
         let tick = self.tick;
         anyhow::ensure!(
@@ -418,17 +419,17 @@ impl std::str::FromStr for SeatInjection {
     }
 }
 
-/// Who plays with whom.
+/// Assignment of seats to teams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Teams {
-    /// Partners sit across, of four.
+    /// Partners sit opposite each other, with four players.
     Across,
-    /// The team of each seat.
+    /// Team of each seat.
     Each(Vec<u8>),
 }
 
 impl Teams {
-    /// What stands for [`Self::Across`].
+    /// Argument that stands for [`Self::Across`].
     pub(crate) const ACROSS: &str = "across";
 }
 
@@ -446,14 +447,14 @@ impl std::str::FromStr for Teams {
     }
 }
 
-/// The largest seed, 2^53 - 1: every reader of JSON has it exactly.
+/// Maximum seed, 2^53 - 1: every JSON parser represents it exactly.
 const SEED_MAX: u64 = (1 << 53) - 1;
 
 fn seed() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=SEED_MAX)
 }
 
-/// A time in seconds, from a hundredth to a day.
+/// Duration in seconds, from a hundredth to a day.
 pub(crate) type Seconds = std::time::Duration;
 
 fn seconds(text: &str) -> Result<Seconds, String> {
@@ -507,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn an_injection_has_a_tick_and_may_have_more() {
+    fn injections_are_parsed() {
         let what = |tick, field: &str| Injection { tick, field: field.into() };
         assert_eq!("600".parse(), Ok(what(600, "units[0].hp")));
         assert_eq!("5:players[1].score".parse(), Ok(what(5, "players[1].score")));

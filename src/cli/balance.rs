@@ -20,7 +20,7 @@ use lab::balance::{
 };
 use sim::{Map, TickRate};
 
-/// Plays the matches and says what they show.
+/// Plays the matches and prints the results.
 pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
     let options = options(arguments)?;
     let (bar, progress) = progress_of_parts("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
@@ -81,7 +81,7 @@ fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
     })
 }
 
-/// How fast the matches were played.
+/// Speed at which the matches were played.
 struct Pace {
     seconds: f64,
     matches_per_s: f64,
@@ -173,7 +173,7 @@ fn summary(report: &BalanceReport, pace: &Pace) -> String {
     )
 }
 
-/// The worst of all.
+/// Returns the worst verdict.
 fn verdict(report: &BalanceReport) -> Verdict {
     let has = |verdict| report.figures.iter().any(|figure| figure.verdict() == Some(verdict));
     match () {

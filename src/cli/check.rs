@@ -22,10 +22,10 @@ use lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use net::{Architecture, InputDelay};
 use transport::DEFAULT_PORT;
 
-/// How long one side of a check between two machines waits for the other.
+/// Time that one side of a check between two machines waits for the other.
 const WAIT: Duration = Duration::from_secs(600);
 
-/// Plays the matches and says whether all hashes agreed.
+/// Plays the matches and reports whether all hashes agreed.
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     if let Some(file) = &arguments.bundle {
         return bundle::run(file, arguments.json);
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
         return against::run(file, arguments.json);
     }
     if arguments.fair && arguments.architecture != Architecture::P2p {
-        bail!("--fair is of matches without a server; leave --architecture out");
+        bail!("--fair needs a match without a server; leave --architecture out");
     }
     if arguments.adversary {
         return adversary::run(arguments);
@@ -74,7 +74,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     let data = data.into_iter().filter_map(|(flag, value)| Some((flag, value.clone()?)));
     let mut shared: Vec<OsString> = Vec::new();
     if side != Side::All {
-        // A person has to walk over to start the other side.
+        // A person may have to walk over to start the other side.
         shared.push(format!("--wait={}", WAIT.as_secs()).into());
     }
     let rules = arguments.bot.rules().filter(|_| arguments.rules.is_none());
@@ -87,7 +87,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
         matches: arguments.matches,
         seed,
         ticks: arguments.ticks,
-        // Between two machines there is one port.
+        // Between two machines there is only one port.
         jobs: if side == Side::All { jobs(arguments) } else { 1 },
         side,
         host_arguments: [format!("--tick-rate={}", arguments.tick_rate.hz())]
@@ -105,7 +105,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     })
 }
 
-/// Refuses a difference that nobody would plant: then its absence would prove nothing.
+/// Refuses an injection that cannot take effect: its absence would prove nothing.
 fn check_injection(arguments: &CheckArguments, peers: u8, side: Side) -> anyhow::Result<()> {
     let Some(SeatInjection { what, seat }) = &arguments.inject_desync else { return Ok(()) };
     let here = match side {
@@ -120,24 +120,24 @@ fn check_injection(arguments: &CheckArguments, peers: u8, side: Side) -> anyhow:
         };
         bail!("--inject-desync: there is no seat {seat} here; {legal}: TICK:FIELD:SEAT");
     }
-    // The connecting side learns only from the match how long it is.
+    // The connecting side learns the length only from the match.
     if matches!(side, Side::Connecting(_)) { Ok(()) } else { what.check(arguments.ticks) }
 }
 
-/// The address to listen at, which may stand for all of this machine.
+/// Parses the address to listen at, which may stand for all of this machine.
 fn own_address(text: &str) -> anyhow::Result<SocketAddr> {
     let bare = text.parse().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)).ok();
     bare.or_else(|| text.parse().ok()).map_or_else(|| one_address(text), Ok)
 }
 
-/// The address to connect to: of IPv4 if it has one.
+/// Resolves the address to connect to, IPv4 if possible.
 fn one_address(text: &str) -> anyhow::Result<SocketAddr> {
     let mut found = address::resolve(text)?;
     found.sort_by_key(SocketAddr::is_ipv6);
     Ok(found[0])
 }
 
-/// Which side of a check between two machines this is, if it is one.
+/// Returns the side of a check between two machines, if it is one.
 fn side(arguments: &CheckArguments) -> anyhow::Result<Side> {
     let side = match (&arguments.listen, &arguments.connect) {
         (Some(address), _) => Side::Listening(own_address(address)?),
@@ -213,7 +213,7 @@ fn as_text(report: &CheckReport, seconds: f64) -> String {
     text
 }
 
-/// A seat's number, or `server`.
+/// Returns a seat's number, or `server`.
 fn party_name(party: &Value) -> String {
     party.as_str().map_or_else(|| party.to_string(), Into::into)
 }

@@ -22,7 +22,7 @@ use lab::compare::{
 use replay::Replay;
 use sim::Tick;
 
-/// Plays the study, or reads its file, and prints what it shows.
+/// Plays the study, or reads its file, and prints the results.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     for file in [&arguments.csv, &arguments.html, &arguments.orders].into_iter().flatten() {
         check_writable(file)?;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         play(arguments)?
     } else {
         let parts = arguments.rebuild.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
-        Study::merge(parts).context("cannot make one study of these files")?
+        Study::merge(parts).context("cannot combine these files into one study")?
     };
     if let Some(file) = &arguments.csv {
         console::wrote(file, journal::write_study(file, &study).map(drop));
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     Ok(found(!analysis.is_valid()))
 }
 
-/// The name of the file with the rows, if it is in the folder of the page: a link to it works wherever both are moved.
+/// Returns the name of the row file if it is in the folder of the page: a relative link survives moving both.
 fn rows_beside(arguments: &CompareArguments, page: &Path) -> Option<String> {
     let rebuilt = || if let [only] = &arguments.rebuild[..] { Some(only) } else { None };
     let file = arguments.csv.as_ref().or_else(rebuilt)?;
@@ -74,7 +74,7 @@ fn rows_beside(arguments: &CompareArguments, page: &Path) -> Option<String> {
 
 fn read(file: &Path) -> anyhow::Result<Study> {
     let read = || -> anyhow::Result<Study> { Ok(Study::read(&text_file::read(file, STUDY_BYTES_MAX)?)?) };
-    read().with_context(|| format!("cannot make a study of {}", file.display()))
+    read().with_context(|| format!("cannot read a study from {}", file.display()))
 }
 
 fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
@@ -115,7 +115,7 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
     Ok(Study::new(environment, rows)?)
 }
 
-/// The rows of the study that the file has a part of; none if there is no file.
+/// Reads the rows of an unfinished study; none if there is no file.
 fn known(file: Option<&Path>, facts: &[(String, String)]) -> anyhow::Result<Vec<MatchRow>> {
     let Some(file) = file.filter(|file| std::fs::metadata(file).is_ok_and(|file| file.len() > 0)) else {
         return Ok(Vec::new());
@@ -127,13 +127,13 @@ fn known(file: Option<&Path>, facts: &[(String, String)]) -> anyhow::Result<Vec<
         Ok(Study::read(&text_file::decode(bytes)?)?.rows_for(facts)?)
     };
     read().with_context(|| {
-        format!("cannot go on with the study in {}; leave --resume out to begin anew", file.display())
+        format!("cannot continue the study in {}; leave --resume out to start over", file.display())
     })
 }
 
-/// Plays matches between processes, beside the virtual ones.
+/// Plays matches between processes, in addition to the virtual ones.
 fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Result<RealStudy> {
-    let folder = tempfile::tempdir().context("there is no folder for traces")?;
+    let folder = tempfile::tempdir().context("cannot create a folder for traces")?;
     let real_options = RealOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
         size: options.size,
@@ -156,7 +156,7 @@ fn trace(file: &Path) -> anyhow::Result<Arc<LinkTrace>> {
 fn recorded(file: &Path) -> anyhow::Result<Recorded> {
     let read = || -> anyhow::Result<Recorded> {
         let replay = Replay::open(file)?;
-        // Its commands are to units that a match does not begin with.
+        // Its commands refer to units that a match does not begin with.
         anyhow::ensure!(
             replay.begins() == Tick(0),
             "it is a part of a match, from tick {} on",
@@ -164,10 +164,10 @@ fn recorded(file: &Path) -> anyhow::Result<Recorded> {
         );
         Ok(Recorded::read(replay)?)
     };
-    read().with_context(|| format!("cannot take the commands of {}", file.display()))
+    read().with_context(|| format!("cannot use the commands of {}", file.display()))
 }
 
-/// Finds out now, not after the study, that a file cannot be written. What is in it stays.
+/// Checks before the study that a file can be written. Keeps its contents.
 fn check_writable(file: &Path) -> anyhow::Result<()> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
     opened.map(drop).with_context(|| format!("cannot write {}", file.display()))

@@ -1,8 +1,8 @@
-//! The one way out of the program: results to stdout, progress and logs to stderr.
+//! The only path for output: results to stdout, progress and logs to stderr.
 //!
 //! If the reader closes one of them, as `| head -1` does, later output to it is dropped, and the command ends as
-//! usual. Any other write error, such as a full disk, does not end the command either, because a match is worth
-//! more than its log; but [`finish`] reports it as an error: one line on stderr and exit code 2.
+//! usual. Any other write error, such as a full disk, does not end the command either, because a match is worth more
+//! than its log; but [`finish`] reports it as an error: one line on stderr and exit code 2.
 
 use anyhow::Context as _;
 use comfy_table::Table;
@@ -19,15 +19,15 @@ use std::time::{Duration, Instant};
 
 use super::{FAILED, FOUND};
 
-/// Why stdout took no more, if not because it was closed.
+/// Error that ended output to stdout, unless it was closed.
 static OUT: OnceLock<io::Error> = OnceLock::new();
-/// The same of stderr.
+/// Error that ended output to stderr, unless it was closed.
 static LOG: OnceLock<io::Error> = OnceLock::new();
 /// Whether another file could not be written.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
-/// Interval of progress reports where no bar can be drawn.
+/// Interval of progress reports without a progress bar.
 const SAY_EVERY: Duration = Duration::from_secs(10);
-/// Exit code after a second Ctrl-C, as a shell has it of a process that the first one ends.
+/// Exit code after a second Ctrl-C, as shells report a process ended by SIGINT.
 const INTERRUPTED: i32 = 130;
 
 /// Prints a part of the result.
@@ -42,72 +42,72 @@ macro_rules! outln {
     };
 }
 
-/// Prints a line that is no result: progress, a warning, an error.
+/// Prints a line that is not part of the result: progress, a warning, an error.
 macro_rules! logln {
     ($($what:tt)*) => {
         $crate::cli::console::write_log(format_args!("{}\n", format_args!($($what)*)))
     };
 }
 
-/// What `out!` and `outln!` do.
+/// Implements `out!` and `outln!`.
 pub(crate) fn write_out(what: fmt::Arguments<'_>) {
     keep(&OUT, io::stdout().write_fmt(what));
 }
 
-/// What `logln!` does.
+/// Implements `logln!`.
 pub(crate) fn write_log(what: fmt::Arguments<'_>) {
     keep(&LOG, io::stderr().write_fmt(what));
 }
 
-/// Says which file could not be written, and why. The command continues, since its result is worth more, and
-/// [`finish`] makes its exit code that of an error.
+/// Reports that a file could not be written. The command continues, since its result is worth more, and [`finish`]
+/// turns its exit code into that of an error.
 pub(crate) fn not_written(file_and_reason: impl fmt::Display) {
     HAS_FAILED.store(true, Ordering::Relaxed);
     logln!("error: cannot write {file_and_reason}");
 }
 
-/// Takes note of whether a file was written.
+/// Records whether a file was written.
 pub(crate) fn wrote(file: &Path, result: Result<(), impl Into<anyhow::Error>>) {
     if let Err(error) = result {
         not_written(format_args!("{}: {:#}", file.display(), error.into()));
     }
 }
 
-/// Prints a result: as JSON if that was asked for, else as text.
+/// Prints a result, as JSON if requested, else as text.
 pub(crate) fn print(is_json: bool, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
     let result = if is_json { json().to_string() } else { text() };
     outln!("{}", result.strip_suffix('\n').unwrap_or(&result));
 }
 
-/// A path as text, for JSON too: what is no Unicode in it is replaced.
+/// Formats a path as text, for JSON too: anything but Unicode is replaced.
 pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Prints where a match was recorded: last, and never in the way of JSON.
+/// Prints the path of the recording, last, and not with JSON.
 pub(crate) fn print_replay(is_json: bool, replay: Option<&Path>) {
     let Some(line) = replay.map(|replay| format!("replay {}", replay.display())) else { return };
     if is_json { logln!("{line}") } else { outln!("{line}") }
 }
 
-/// Prints a long result piece by piece; it stops where nobody reads on.
+/// Prints a long result piece by piece; stops if stdout is closed.
 pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = write(&mut out).and_then(|()| out.flush());
     keep(&OUT, written);
 }
 
-/// Takes note of what somebody else has written to stdout.
+/// Records the result of other code's output to stdout.
 pub(crate) fn wrote_out(result: io::Result<()>) {
     keep(&OUT, result);
 }
 
-/// The exit code of a command that has found what it looks for, or has not.
+/// Returns the exit code of a command that searches for something.
 pub(crate) fn found(is_found: bool) -> ExitCode {
     if is_found { ExitCode::from(FOUND) } else { ExitCode::SUCCESS }
 }
 
-/// The exit code of a command that would end with `code`: an error, if something could not be written.
+/// Returns the final exit code: `code`, or that of an error if a write failed.
 pub(crate) fn finish(code: ExitCode) -> ExitCode {
     keep(&OUT, io::stdout().flush());
     let failed = [(&OUT, "the result to stdout"), (&LOG, "to stderr")];
@@ -123,19 +123,19 @@ fn keep(stream: &OnceLock<io::Error>, result: io::Result<()>) {
     if let Err(error) = result
         && error.kind() != ErrorKind::BrokenPipe
     {
-        // The first failure says what the later ones come from.
+        // Later failures follow from the first.
         let _ = stream.set(error);
     }
 }
 
-/// A bar on stderr, drawn as the template says; hidden where that is no terminal.
+/// Creates a progress bar on stderr; hidden if that is no terminal.
 pub(crate) fn progress_bar(template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).expect("a valid template");
     ProgressBar::no_length().with_style(style)
 }
 
-/// A bar for work in parts, and what moves it: how many parts are over, of how many. Where no bar can be drawn, a line says
-/// so now and then.
+/// Creates a progress bar for work in parts, and its update function, which takes the finished parts and all parts.
+/// Where no bar can be drawn, it prints a line at intervals.
 pub(crate) fn progress_of_parts(template: &str) -> (ProgressBar, impl Fn(usize, usize) + Sync + use<>) {
     let bar = progress_bar(template);
     let moved = bar.clone();
@@ -147,7 +147,7 @@ pub(crate) fn progress_of_parts(template: &str) -> (ProgressBar, impl Fn(usize, 
         if !moved.is_hidden() {
             return;
         }
-        // A log gets a line now and then.
+        // A log gets a line at intervals.
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         if said.elapsed() >= SAY_EVERY && over < total {
             *said = Instant::now();
@@ -158,7 +158,7 @@ pub(crate) fn progress_of_parts(template: &str) -> (ProgressBar, impl Fn(usize, 
     (bar, progress)
 }
 
-/// An empty table with this header.
+/// Creates an empty table with this header.
 pub(crate) fn table(header: impl Into<comfy_table::Row>) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_BORDERS_ONLY_CONDENSED);
@@ -166,17 +166,17 @@ pub(crate) fn table(header: impl Into<comfy_table::Row>) -> Table {
     table
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP send `leave`, once the match or server takes it.
+/// Makes Ctrl-C, SIGTERM and SIGHUP send `leave` to a match or server.
 pub(crate) fn on_interrupt<C: Send + 'static>(control: &Sender<C>, leave: fn() -> C) -> anyhow::Result<()> {
     let control = control.clone();
     on_signal(move || {
-        // A full queue means that leaving is under way.
+        // If the queue is full, the match is already leaving.
         let _ = control.try_send(leave());
     })
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP call `leave`, and the second of them ends the process at once. Those that were ignored when
-/// it started stay so: by `nohup`, or in the background of a script.
+/// Makes Ctrl-C, SIGTERM and SIGHUP call `leave`, and the second of them end the process immediately. Signals that
+/// were ignored at the start stay ignored: by `nohup`, or in the background of a script.
 pub(crate) fn on_signal(mut leave: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     let mut is_leaving = false;
     let handler = move || {
@@ -188,7 +188,7 @@ pub(crate) fn on_signal(mut leave: impl FnMut() + Send + 'static) -> anyhow::Res
     keeping_ignored(|| ctrlc::set_handler(handler)).context("cannot listen for Ctrl-C")
 }
 
-/// Lets `install` set handlers of signals, and takes them away again from signals that were ignored.
+/// Calls `install`, which sets signal handlers, and removes them again from signals that were ignored.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "the dispositions of signals have no safe interface")]
 fn keeping_ignored<T>(install: impl FnOnce() -> T) -> T {
@@ -196,7 +196,7 @@ fn keeping_ignored<T>(install: impl FnOnce() -> T) -> T {
 
     // SAFETY: an ignored signal runs no code.
     let ignore = |which: Signal| unsafe { signal(which, SigHandler::SigIgn) };
-    // `install` replaces what is set here.
+    // `install` replaces these handlers.
     let all = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
     let ignored: Vec<Signal> =
         all.into_iter().filter(|&which| matches!(ignore(which), Ok(SigHandler::SigIgn))).collect();
@@ -212,9 +212,9 @@ fn keeping_ignored<T>(install: impl FnOnce() -> T) -> T {
     install()
 }
 
-/// A line above the bar.
+/// Prints a line above the progress bar.
 pub(crate) fn log_above(bar: &ProgressBar, line: &str) {
-    // A hidden bar prints nothing, but a log should have the line.
+    // A hidden bar prints nothing, but the log needs the line.
     if bar.is_hidden() {
         logln!("{line}");
     } else {

@@ -1,4 +1,4 @@
-//! `arena` alone: two headless bots play over loopback.
+//! `arena` without a command and without a display: two headless bots play over loopback.
 
 use anyhow::{Context as _, bail};
 use std::process::ExitCode;
@@ -11,10 +11,10 @@ use game::{MatchError, MatchOutcome};
 use net::PlayerName;
 use replay::{Verdict, verify};
 
-/// Ticks of the match: half a minute.
+/// Length of the match, in ticks: half a minute.
 const TICKS: u32 = 1800;
 
-/// Plays, records, verifies.
+/// Plays a match, records it, and verifies the replay.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut arguments: PlayArguments = usual();
     arguments.player.name = Some(PlayerName::new("Blue")?);

@@ -8,7 +8,7 @@ use super::args::DiscoverArguments;
 use super::{console, output};
 use transport::discovery::Browser;
 
-/// Looks for a while, then lists.
+/// Searches for a while, then lists the matches.
 pub(crate) fn run(arguments: &DiscoverArguments) -> anyhow::Result<ExitCode> {
     let browser = Browser::start().context("cannot look for matches on the LAN")?;
     browser.wait_for(Instant::now() + arguments.duration, |_| false);

@@ -58,7 +58,7 @@ fn as_json(found: &Diagnosis) -> Value {
 fn as_text(found: &Diagnosis) -> String {
     let mut text = String::new();
     let mut line = |what: &str, says: String| {
-        // A String takes whatever is written.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{what:<12}{says}");
     };
     for interface in &found.interfaces {
@@ -90,14 +90,14 @@ fn as_text(found: &Diagnosis) -> String {
         text += &format!("{}\n", output::room_table(&found.rooms));
     }
     let advice = found.advice();
-    let next = if advice.is_empty() { vec!["nothing: all of it works".to_owned()] } else { advice };
+    let next = if advice.is_empty() { vec!["nothing: everything works".to_owned()] } else { advice };
     for advice in next {
         let _ = writeln!(text, "{:<12}{advice}", "next");
     }
     text
 }
 
-/// Ports as ranges: `4124 to 4133`.
+/// Formats ports as ranges, such as `4124 to 4133`.
 fn ranges(ports: &[u16]) -> String {
     let runs = ports.chunk_by(|&port, &next| port + 1 == next).map(|run| match run {
         [only] => only.to_string(),

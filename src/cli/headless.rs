@@ -21,10 +21,10 @@ use sim::{PlayerId, fingerprint};
 use transport::discovery::{Announcer, Browser};
 use transport::{LinkSpec, PortChoice, Udp};
 
-/// How long `join` looks for a second match once it has found one.
+/// Time that `join` searches for a second match once it has found one.
 const SECOND_LOOK: Duration = Duration::from_millis(1500);
 
-/// How long to wait for the next report of a match.
+/// Time to wait for the next report of a match.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Opens a match and plays it.
@@ -56,7 +56,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     play_on(game, prepared.game, udp, None, Some((arguments, &hosts)))
 }
 
-/// The arguments with what takes back the seat that was played last, if that is asked for.
+/// Adds the token and addresses of the last seat to the arguments, if requested.
 pub(crate) fn taking_back(mut arguments: JoinArguments) -> anyhow::Result<JoinArguments> {
     if arguments.returns {
         let Some(seat) = abandoned_seats().into_iter().next() else {
@@ -76,7 +76,7 @@ pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
     play_on(&arguments.as_host().game, game, udp, None, None)
 }
 
-/// The one match that is open on the LAN.
+/// Finds the only open match on the LAN.
 fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     if game.network.no_discovery {
         bail!("--no-discovery needs an address to join, such as 192.168.1.20");
@@ -91,13 +91,13 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
             "found no open match on the LAN within {seconds} s; is one hosted? Its address can be given, too"
         );
     }
-    // Another match may answer a little later: then it is not clear which is meant.
+    // A second match may answer a little later; then the choice is ambiguous.
     let several = |rooms: &[Room]| rooms.iter().filter(is_open).count() > 1;
     browser.wait_for(Instant::now() + SECOND_LOOK, several);
     let open: Vec<Room> = browser.rooms().into_iter().filter(|room| is_open(&room)).collect();
     match &open[..] {
         [room] => Ok(room.address),
-        [] => bail!("the match that was open is so no longer; try again"),
+        [] => bail!("the match is no longer open; try again"),
         rooms => {
             logln!("{}", output::room_table(rooms));
             bail!("{} matches are open; give the address of one of them", rooms.len())
@@ -105,8 +105,8 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
 }
 
-/// Runs the match thread to its end and says what came of it; `guest` is who asks a host that is elsewhere, at one of
-/// these addresses.
+/// Runs the match thread to its end and reports the result; `guest` is set for a guest of a host at one of these
+/// addresses.
 fn play_on(
     game: &MatchArguments,
     prepared: Match,
@@ -156,24 +156,24 @@ fn play_on(
         let seconds = game.wait().as_secs_f64();
         bail!("the match did not begin within {seconds} s; --wait SECONDS waits longer");
     }
-    // Without an answer of the host, nobody else was waited for.
+    // Without an answer of the host, no other player was awaited.
     report(game, port, &finished, asked.filter(|_| !is_seated))
 }
 
-/// The addresses of one host.
+/// Joins the addresses of one host.
 fn list(addresses: &[SocketAddr]) -> String {
     addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
-/// Starts a match thread. From here on Ctrl-C leaves the match, so only now may a line say that it does.
+/// Starts a match thread. From now on Ctrl-C leaves the match, so only now may a line say so.
 pub(crate) fn start(prepared: Match, udp: Udp, link: Option<LinkSpec>) -> anyhow::Result<MatchThread> {
     let thread = MatchThread::start(prepared, udp, link).context("cannot start the match")?;
     console::on_interrupt(thread.control(), || Control::Leave)?;
     Ok(thread)
 }
 
-/// Shows the progress of a match to its end. `each` is called with every report, and without one where none came for a
-/// while.
+/// Shows the progress of a match to its end. Calls `each` with every report, and without one after a time without
+/// any.
 pub(crate) fn watch(
     thread: MatchThread,
     ticks: Option<u32>,
@@ -191,7 +191,7 @@ pub(crate) fn watch(
     finished
 }
 
-/// Announces a room on the LAN, unless that is switched off.
+/// Announces a room on the LAN, unless discovery is disabled.
 pub(crate) fn announce(
     network: &NetworkArguments,
     beacon: Option<Beacon>,
@@ -212,12 +212,12 @@ fn show(progress: &Progress, bar: &ProgressBar) {
                 log_above(bar, &line);
             }
         }
-        // Without a window nobody votes.
+        // Without a window there is no vote.
         Progress::Over(_) => {}
     }
 }
 
-/// What happened, in words.
+/// Describes an event.
 pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
     let who = |player: PlayerId| {
         if player == PlayerId::NONE { "the server".to_owned() } else { format!("player {player}") }
@@ -246,7 +246,7 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
     })
 }
 
-/// A progress bar for a match of this many ticks; a spinner if the number is unknown.
+/// Creates a progress bar for a match of this number of ticks; a spinner if the number is unknown.
 pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
     let Some(ticks) = ticks else { return console::progress_bar("{spinner} tick {pos}  {msg}") };
     let bar = console::progress_bar("{bar:40} tick {pos}/{len}  {msg}");
@@ -254,7 +254,7 @@ pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
     bar
 }
 
-/// Prints what came of a match; `asked` is the host that has given no seat, if that is elsewhere.
+/// Prints the result of a match; `asked` is a remote host that has given no seat.
 pub(crate) fn report(
     game: &MatchArguments,
     port: u16,
@@ -265,7 +265,7 @@ pub(crate) fn report(
     let summary = match (&finished.result, asked) {
         (Ok(summary), _) => summary,
         (Err(MatchError::NoAnswer), Some(host)) => bail!(
-            "no answer from {host} within {} s: is a match open there? `arena doctor {host}` tries the way",
+            "no answer from {host} within {} s: is a match open there? `arena doctor {host}` tests the connection",
             game.wait().as_secs_f64()
         ),
         (Err(error), _) => return report_without_match(error, port, json, game.wait()),
@@ -282,7 +282,7 @@ pub(crate) fn report(
     Ok(console::found(summary.outcome == MatchOutcome::Desync))
 }
 
-/// Prints why there was no match: fine if it was interrupted.
+/// Prints why there was no match; an interruption is no error.
 pub(crate) fn report_without_match(
     error: &MatchError,
     port: u16,
@@ -325,7 +325,7 @@ fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
     }
 }
 
-/// Why a match that was opened here has not begun.
+/// Explains why a match that was opened here has not begun.
 pub(crate) fn nobody_came(waited: Duration) -> anyhow::Error {
     let seconds = waited.as_secs_f64();
     anyhow!(
@@ -334,13 +334,13 @@ pub(crate) fn nobody_came(waited: Duration) -> anyhow::Error {
     )
 }
 
-/// A desync that was never injected must not look like an injected desync that was missed.
+/// Ensures that a missed injection is not mistaken for a missed desync.
 fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()> {
     let Some(inject) = &game.inject_desync else { return Ok(()) };
     let is_planted = inject.tick < summary.ticks || summary.outcome == MatchOutcome::Interrupted;
     anyhow::ensure!(
         is_planted,
-        "--inject-desync: nothing was planted, for the match ended before tick {}: {} after {} ticks",
+        "--inject-desync: nothing was injected, because the match ended before tick {}: {} after {} ticks",
         inject.tick,
         summary.outcome.as_str(),
         summary.ticks
@@ -348,7 +348,7 @@ fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Writes the report that all peers have alike, and beside it the bundle.
+/// Writes the report on which all peers agree, and the bundle beside it.
 fn write_desync(game: &MatchArguments, summary: &Summary) -> Option<PathBuf> {
     let report = summary.desync.as_ref()?;
     let beside = || Some(summary.replay.as_ref()?.with_extension("desync.json"));

@@ -1,7 +1,7 @@
-//! The seats on servers that this user's processes have, so that a player whose process died takes the seat back.
+//! Seats on servers that this user's processes hold, so that a player whose process died can take the seat back.
 //!
-//! Each seat is a file of its own, locked by the process that plays: the system lets go of the lock when that process
-//! ends, however it ends.
+//! Each seat is a file, locked by the process that plays: the system releases the lock when that process ends, for
+//! whatever reason.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -17,22 +17,21 @@ use game::{Finished, MatchError, MatchOutcome};
 use net::{PlayerName, Refusal, Token};
 use sim::PlayerId;
 
-/// Most seats that are kept: as many as people may play at one computer.
+/// Maximum number of kept seats: more people than play at one computer.
 const SEATS_MAX: usize = 4;
-/// The largest file that is read, bytes; what the program writes is a fifth of it.
+/// Maximum size of a file that is read, in bytes; the program's own is a fifth of it.
 const BYTES_MAX: u64 = 4 * 1024;
-/// Time after a seat was last played for which it is offered. Servers keep a seat for 45 s, or for as long as they were
-/// told.
+/// Time after a seat was last played for which it is offered. Servers keep a seat for 45 s, or as configured.
 const STALE_AFTER: Duration = Duration::from_secs(15 * 60);
-/// Interval in which a process that plays renews its file.
+/// Interval in which a playing process renews its file.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// Content of the file: everything that a process needs to take the seat back.
+/// Content of the file: everything needed to take the seat back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptSeat {
-    /// The addresses of the server.
+    /// Addresses of the server.
     pub(crate) hosts: Vec<SocketAddr>,
-    /// The room, as lists of rooms name it.
+    /// Room, by its name in lists.
     pub(crate) room: String,
     token: String,
     name: Option<PlayerName>,
@@ -43,7 +42,7 @@ pub(crate) struct KeptSeat {
 }
 
 impl KeptSeat {
-    /// The seat that these arguments have led to.
+    /// Describes the seat obtained with these arguments.
     pub(crate) fn new(arguments: &JoinArguments, hosts: &[SocketAddr], room: u64, token: Token) -> Self {
         let game = &arguments.game;
         Self {
@@ -53,7 +52,7 @@ impl KeptSeat {
             name: game.player.name,
             is_archer: matches!(game.player.hero, Hero::Archer),
             code: game.network.room.clone(),
-            // A file whose name is no Unicode must be given again.
+            // A file whose name is not Unicode must be given again.
             rules: game.terms.rules.as_deref().and_then(Path::to_str).map(str::to_owned),
             map: game.terms.map.as_deref().and_then(Path::to_str).map(str::to_owned),
         }
@@ -65,7 +64,7 @@ impl KeptSeat {
         self.room == room_text(room)
     }
 
-    /// Takes the seat back with these arguments; what was said on the command line stays.
+    /// Adds the seat to the arguments; values from the command line take precedence.
     pub(crate) fn put_into(&self, arguments: &mut JoinArguments) {
         arguments.token = super::args::token(&self.token).ok();
         let game = &mut arguments.game;
@@ -82,12 +81,12 @@ fn room_text(room: u64) -> String {
     format!("{room:016x}")
 }
 
-/// The digits of a token.
+/// Formats a token as digits.
 pub(crate) fn token_text(token: Token) -> String {
     token.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The seats that nobody plays any more and that may still be kept, the last played first.
+/// Lists the seats that no process is playing and that may still be kept, last played first.
 pub(crate) fn abandoned_seats() -> Vec<KeptSeat> {
     paths::data_folder("seats").map(|folder| abandoned_in(&folder)).unwrap_or_default()
 }
@@ -114,12 +113,12 @@ fn abandoned_in(folder: &Path) -> Vec<KeptSeat> {
     found.into_iter().map(|(_, seat)| seat).collect()
 }
 
-/// The files of seats; their names are numbers below [`SEATS_MAX`].
+/// Iterates over the files of seats; their names are numbers below [`SEATS_MAX`].
 fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + '_ {
     (0..SEATS_MAX).map(|number| folder.join(format!("seat-{number}.toml")))
 }
 
-/// Only this user may read a token.
+/// Opens a file. Only this user may read it, since it holds a token.
 fn open(path: &Path, creates: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(creates);
@@ -135,7 +134,7 @@ fn read(file: &File) -> Option<KeptSeat> {
     super::args::token(&seat.token).is_ok().then_some(seat)
 }
 
-/// The file of the seat that this process plays.
+/// File of the seat that this process plays.
 #[derive(Default)]
 pub(crate) struct SeatKeeper {
     kept: Option<(PathBuf, File)>,
@@ -143,10 +142,10 @@ pub(crate) struct SeatKeeper {
 }
 
 impl SeatKeeper {
-    /// Keeps a seat from now on, in place of the one kept before.
+    /// Keeps a seat from now on, in place of the previous one.
     ///
     /// # Errors
-    /// If there can be no such file; the match does not depend on it.
+    /// If the file cannot be created; the match does not depend on it.
     pub(crate) fn keep(&mut self, seat: &KeptSeat) -> anyhow::Result<()> {
         self.keep_in(&paths::data_folder("seats")?, seat)
     }
@@ -163,7 +162,7 @@ impl SeatKeeper {
         Ok(())
     }
 
-    /// Says from time to time that the seat is being played.
+    /// Renews the file at intervals while the seat is being played.
     pub(crate) fn refresh(&mut self) {
         let Some((_, file)) = &self.kept else { return };
         if self.refreshed.is_none_or(|at| at.elapsed() >= REFRESH) {
@@ -172,7 +171,7 @@ impl SeatKeeper {
         }
     }
 
-    /// Forgets the seat if a match has ended so that there is nothing to come back to.
+    /// Forgets the seat if the match has ended in a way that leaves nothing to return to.
     pub(crate) fn end(&mut self, finished: &Finished) {
         let stays = matches!(
             finished.result,
@@ -192,7 +191,8 @@ impl SeatKeeper {
     }
 }
 
-/// A file that no process has locked: that of the same seat, an unused one, or that of the seat played longest ago.
+/// Returns a file that no process has locked: that of the same seat, an unused one, or that of the seat played
+/// longest ago.
 fn free_file(folder: &Path, seat: &KeptSeat) -> Option<(PathBuf, File)> {
     let mut free: Vec<((bool, SystemTime), PathBuf, File)> = files(folder)
         .filter_map(|path| {
@@ -210,7 +210,7 @@ fn free_file(folder: &Path, seat: &KeptSeat) -> Option<(PathBuf, File)> {
     free.sort_by_key(|(order, ..)| *order);
     let mut free = free.into_iter();
     let (_, path, file) = free.next()?;
-    // Those that were only tried are not left behind.
+    // Removes files that were created only for the search.
     for (_, path, file) in free {
         if file.metadata().is_ok_and(|data| data.len() == 0) {
             let _ = std::fs::remove_file(path);
@@ -219,12 +219,12 @@ fn free_file(folder: &Path, seat: &KeptSeat) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// Whether a refusal says that the seat is gone.
+/// Whether a refusal means that the seat no longer exists.
 pub(crate) const fn is_gone(error: &MatchError) -> bool {
     matches!(error, MatchError::Refused(Refusal::Token | Refusal::Running))
 }
 
-/// Forgets an abandoned seat that its server does not keep any more.
+/// Forgets an abandoned seat that its server no longer keeps.
 pub(crate) fn forget(token: Token) {
     let Ok(folder) = paths::data_folder("seats") else { return };
     for path in files(&folder) {
@@ -253,7 +253,7 @@ mod tests {
         let mut keeper = SeatKeeper::default();
         keeper.keep_in(folder.path(), &seat(1)).expect("kept");
         assert_eq!(abandoned_in(folder.path()), [], "it is being played");
-        // As when the process dies: nothing is tidied up.
+        // As when the process dies, without cleaning up.
         drop(keeper);
         assert_eq!(abandoned_in(folder.path()), [seat(1)]);
         let path = files(folder.path()).next().expect("the first");

@@ -12,22 +12,22 @@ use game::{Match, MatchClock, MatchThread};
 use net::PlayerName;
 use transport::{PortChoice, Udp};
 
-/// A match over loopback: the same way as over a network, so that there is one way to be right.
+/// Match over loopback: it uses the network protocol, so that there is only one code path to get right.
 pub(crate) struct LocalMatch {
-    /// The player's match, in seat 0, not started.
+    /// Match of the player, in seat 0, not started.
     pub(crate) game: Match,
-    /// Its socket.
+    /// Socket of the player's match.
     pub(crate) udp: Udp,
     pub(crate) seed: u64,
-    /// The clock of all its seats.
+    /// Clock of all seats.
     #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "only the window halts it"))]
     pub(crate) clock: MatchClock,
-    /// The bots, which leave when they are dropped.
+    /// Bots, which leave when they are dropped.
     pub(crate) others: Vec<MatchThread>,
 }
 
 impl LocalMatch {
-    /// Prepares it, and lets the bots take their seats.
+    /// Prepares the match, and starts the bots.
     pub(crate) fn start(arguments: &PlayArguments) -> anyhow::Result<Self> {
         let udp = Udp::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), PortChoice::Any)?;
         let address = udp.local_address();
@@ -48,8 +48,8 @@ impl LocalMatch {
     }
 }
 
-/// Lets a bot take a seat of the match at `host`, which this computer hosts. `game` is what it shares with the
-/// player who hosts: rules and map, which it must have if they are files, input delay, room code.
+/// Starts a bot for a seat of the match at `host`, which this computer hosts. `game` holds what it shares with the
+/// hosting player: rules and map, which it needs if they are files, input delay, room code.
 pub(crate) fn start_bot(
     game: MatchArguments,
     (bot, is_only): (BotChoice, bool),
@@ -71,7 +71,7 @@ pub(crate) fn start_bot(
     MatchThread::start(prepared.game.with_clock(clock), udp, None).context("the system has no thread left")
 }
 
-/// What a bot is called: with its seat, unless it is the only one.
+/// Names a bot: with its seat, unless it is the only one.
 fn bot_name(bot: BotChoice, is_only: bool, seat: u8) -> anyhow::Result<PlayerName> {
     let name = match bot {
         BotChoice::None => "Nobody",
@@ -85,7 +85,7 @@ fn bot_name(bot: BotChoice, is_only: bool, seat: u8) -> anyhow::Result<PlayerNam
 }
 
 impl PlayArguments {
-    /// The arguments of `arena host` that correspond to the player's seat.
+    /// Returns the arguments of `arena host` that correspond to the player's seat.
     pub(crate) fn as_host(&self) -> HostArguments {
         let mut host: HostArguments = usual();
         host.table.clone_from(&self.table);
@@ -95,7 +95,7 @@ impl PlayArguments {
         let rules = self.terms.rules.clone().or_else(|| self.bot.rules());
         game.terms = TermsArguments { rules, ..self.terms.clone() };
         game.network = NetworkArguments { link: self.link.clone(), ..usual() };
-        // Nobody is waited for, before or after.
+        // There is nobody to wait for, before or after the match.
         game.output = OutputArguments { headless: true, ..self.output.clone() };
         host
     }

@@ -1,9 +1,9 @@
-//! Instants as people here read them. JSON has UTC.
+//! Times in this computer's time zone, for people. JSON uses UTC.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Date and time of day in this computer's time zone.
+/// Formats date and time of day in this computer's time zone.
 pub(crate) fn local_time(unix_s: u64) -> String {
     in_zone(unix_s, TimeZone::system())
 }
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_is_shown_in_the_time_of_its_zone_and_one_beyond_all_calendars_not_at_all() {
+    fn times_are_local_and_those_beyond_the_calendar_are_not_shown() {
         let zone = |name: &str| TimeZone::posix(name).expect("a zone");
         let berlin = "CET-1CEST,M3.5.0,M10.5.0/3";
         for (unix_s, name, shown) in [

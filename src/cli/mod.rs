@@ -1,4 +1,4 @@
-//! The command line: what was typed becomes one call, and its result becomes text or JSON and an exit code.
+//! The command line: parses the arguments, makes one call, and prints its result as text or JSON with an exit code.
 
 #[macro_use]
 pub(crate) mod console;
@@ -28,12 +28,12 @@ use std::process::ExitCode;
 
 use args::{Arguments, HostArguments, ReplayAction, Task};
 
-/// Exit code of a check that found what it looks for.
+/// Exit code of a check that found what it searches for.
 const FOUND: u8 = 1;
-/// Exit code of wrong use and of operating errors.
+/// Exit code of wrong usage and of operating errors.
 const FAILED: u8 = 2;
 
-/// Parses, runs, reports. A task that needs the window opens it by `open`.
+/// Parses, runs, reports. Tasks that need the window open it by `open`.
 pub(crate) fn main(open: window::Open) -> ExitCode {
     console::finish(parse_and_run(open))
 }
@@ -42,7 +42,7 @@ fn parse_and_run(open: window::Open) -> ExitCode {
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            logln!("error: what to do is missing; see --help");
+            logln!("error: the command is missing; see --help");
             return ExitCode::from(FAILED);
         }
         Err(error) if error.use_stderr() => {
@@ -96,7 +96,7 @@ fn host_match(host: HostArguments, open: window::Open) -> anyhow::Result<ExitCod
     }
 }
 
-/// An error and its causes in one line, each said once: many errors already quote theirs.
+/// Formats an error and its causes in one line, without repetitions: many errors already quote theirs.
 fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -109,7 +109,7 @@ fn chain(error: &anyhow::Error) -> String {
     text.replace('\n', " ")
 }
 
-/// The message of a usage error without its usage: the first paragraph in one line, and what to do.
+/// Formats a usage error in one line: its first paragraph, and what to do, without the usage.
 fn in_one_line(error: &clap::Error) -> String {
     let message = error.to_string();
     let lines = message.lines().take_while(|line| !line.trim().is_empty());

@@ -10,7 +10,7 @@ use game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
 use net::discovery::Room;
 use net::{ClientStatus, DropCounts};
 
-/// The result of a match as the one JSON value on stdout.
+/// Formats the result of a match as the one JSON value on stdout.
 pub(crate) fn match_json(
     port: u16,
     finished: &Finished,
@@ -87,7 +87,7 @@ fn updates_json(summary: &Summary) -> Option<Value> {
     })
 }
 
-/// The result of a match on its server as the one JSON value on stdout.
+/// Formats the result of a match on its server as the one JSON value on stdout.
 pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
     let lateness = summary.lateness.percentiles();
     json!({
@@ -119,12 +119,12 @@ fn client_json(client: &ClientStatus) -> Value {
     })
 }
 
-/// How much was dropped, by cause.
+/// Formats the drop counts by cause.
 fn dropped_json(dropped: &DropCounts) -> Value {
     dropped.iter().map(|(cause, count)| (cause.as_str().to_owned(), Value::from(count))).collect()
 }
 
-/// The same for people.
+/// Formats the result of a match on its server as text.
 pub(crate) fn server_text(summary: &ServerSummary) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -142,13 +142,13 @@ pub(crate) fn server_text(summary: &ServerSummary) -> String {
     text
 }
 
-/// The same of a match that this player left before it began.
+/// Formats the result of a match that this player left before it began.
 pub(crate) fn not_begun_json(port: u16) -> Value {
     let outcome = MatchOutcome::Interrupted.as_str();
     json!({ "outcome": outcome, "winner": null, "ticks": 0, "port": port, "replay": null })
 }
 
-/// The same for people.
+/// Formats the result of a match as text.
 pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     let seconds = f64::from(summary.ticks) / f64::from(summary.config.tick_rate.hz());
     let who = |player: usize| summary.roster.get(player).map_or("?", |seat| seat.name.as_str());
@@ -175,7 +175,7 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     };
     let own = latency("your clicks acted", summary.latencies.own.percentiles());
     let opponent = latency(", theirs", summary.latencies.opponent.percentiles());
-    // A match of a few seconds has none that count.
+    // In a match of a few seconds, no command counts.
     if !own.is_empty() {
         let _ = writeln!(text, "{own}{opponent}");
     }
@@ -218,7 +218,7 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     text
 }
 
-/// Matches on the LAN for people.
+/// Formats matches on the LAN as a table.
 pub(crate) fn room_table(rooms: &[Room]) -> Table {
     let mut table = Table::new();
     table.set_header(["name", "address", "architecture", "players", "ping", "version", "found by"]);
@@ -237,7 +237,7 @@ pub(crate) fn room_table(rooms: &[Room]) -> Table {
     table
 }
 
-/// Matches on the LAN as JSON.
+/// Formats matches on the LAN as JSON.
 pub(crate) fn rooms_json(rooms: &[Room]) -> Value {
     let room = |room: &Room| {
         json!({
@@ -255,7 +255,7 @@ pub(crate) fn rooms_json(rooms: &[Room]) -> Value {
     rooms.iter().map(room).collect()
 }
 
-/// A player, a list of players for a team, or null.
+/// Formats the winner: a player, a list of players for a team, or null.
 fn winner(summary: &Summary) -> Value {
     match &summary.winners[..] {
         [] => Value::Null,
@@ -269,7 +269,7 @@ fn percentiles(found: Option<Percentiles>) -> Value {
     json!({ "p50": p50, "p95": p95, "p99": p99 })
 }
 
-/// A hash in the contract's form.
+/// Formats a hash as 16 hexadecimal digits.
 pub(crate) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
 }

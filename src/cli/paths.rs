@@ -1,4 +1,4 @@
-//! Where files of the user go.
+//! Paths of the user's files.
 
 use anyhow::{Context as _, anyhow};
 use std::io::ErrorKind;
@@ -8,25 +8,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::console;
 use replay::EXTENSION;
 
-/// The user's folder for what the program keeps, and in it the one for a kind: replays, pictures, reports of
-/// desyncs; the settings lie in it itself.
+/// Creates and returns the user's data folder for a kind of file: replays, screenshots, desync reports; settings are
+/// in the data folder itself.
 pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
     let folder = folder_of(kind)?;
     std::fs::create_dir_all(&folder).with_context(|| {
-        format!("cannot make {}; say where with --record FILE, or --record off", folder.display())
+        format!("cannot create {}; choose a file with --record FILE, or --record off", folder.display())
     })?;
     Ok(folder)
 }
 
-/// The same folder, whether it exists or not.
+/// Returns the same folder, without creating it.
 fn folder_of(kind: &str) -> anyhow::Result<PathBuf> {
     let folders = directories::ProjectDirs::from("", "", "mini-rts-arena").ok_or_else(|| {
-        anyhow!("this user has no home folder; say where with --record FILE, or --record off")
+        anyhow!("this user has no home folder; choose a file with --record FILE, or --record off")
     })?;
     Ok(folders.data_dir().join(kind))
 }
 
-/// Where a match is recorded, without the ending; `None` for `off`.
+/// Returns the path of a recording, without the extension; `None` for `off`.
 pub(crate) fn replay_path(
     record: Option<&Path>,
     player: &str,
@@ -45,12 +45,12 @@ pub(crate) fn replay_path(
         None => {
             let stamp = stamp(unix_seconds());
             let seed = seed.map_or_else(String::new, |seed| format!("-seed{seed}"));
-            // Two peers of one machine record side by side.
+            // Two peers of one machine may record at the same time.
             let process = std::process::id();
             let name = format!("{stamp}{seed}-{player}-{process}");
             match folder_of("replays") {
                 Ok(folder) => {
-                    // Where that fails, the recording says so when the match begins, and the match is played.
+                    // If this fails, the recording reports it when the match begins, and the match is played.
                     let _ = std::fs::create_dir_all(&folder);
                     Ok(Some(folder.join(name)))
                 }
@@ -63,40 +63,40 @@ pub(crate) fn replay_path(
     }
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
     since_1970(SystemTime::now()).as_secs()
 }
 
-/// Nothing by a clock that stands before 1970.
+/// Returns the time since 1970; zero for a clock before that.
 pub(crate) fn since_1970(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// A date for the name of a file: `20261121T111111Z`.
+/// Formats a date for a file name: `20261121T111111Z`.
 pub(crate) fn stamp(unix_s: u64) -> String {
     utc(unix_s).chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// Seconds since 1970 as `2026-11-21T11:11:11Z`. They may come from a wrong clock or out of a file: what is later than
-/// the year 9999 is shown as its end.
+/// Formats seconds since 1970 as `2026-11-21T11:11:11Z`. They may come from a wrong clock or from a file: later times
+/// than the year 9999 are shown as its end.
 pub(crate) fn utc(unix_s: u64) -> String {
     const LAST: u64 = 253_402_300_799;
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(unix_s.min(LAST))).to_string()
 }
 
-/// Finds out now, not when the match begins, that a file cannot be made there.
+/// Checks now, rather than when the match begins, that a file can be created there.
 fn check_writable(path: &Path) -> anyhow::Result<()> {
     let is_whole = path.extension().is_some_and(|ending| ending == EXTENSION);
     let whole = if is_whole { path.to_owned() } else { path.with_added_extension(EXTENSION) };
     anyhow::ensure!(!whole.exists(), "{} exists already; choose another --record", whole.display());
     let probe = path.with_added_extension(format!("{}.tmp", std::process::id()));
     match std::fs::File::create_new(&probe) {
-        Ok(_) => std::fs::remove_file(&probe).context("cannot remove a file that was just made"),
-        // There may be room once the match begins; if not, that is said then, and the match is played.
+        Ok(_) => std::fs::remove_file(&probe).context("cannot remove a file that was just created"),
+        // There may be space when the match begins; if not, it is reported then, and the match is played.
         Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => Ok(()),
         Err(error) => Err(error).with_context(|| {
-            format!("cannot record to {}; say where with --record FILE, or --record off", path.display())
+            format!("cannot record to {}; choose a file with --record FILE, or --record off", path.display())
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! `arena replay`: here `info` and `verify`, below the other actions.
+//! `arena replay`: here `info` and `verify`; the other actions are in submodules.
 
 pub(crate) mod list;
 pub(crate) mod moments;
@@ -17,7 +17,7 @@ use super::{FAILED, FOUND};
 use replay::{OpenError, ReplayInfo, Verdict, VerifyReport};
 use sim::Tick;
 
-/// Does what was asked for.
+/// Runs an action.
 pub(crate) fn run(action: ReplayAction) -> anyhow::Result<ExitCode> {
     match action {
         ReplayAction::Info(files) => Ok(look_into(&files, true, info)),
@@ -31,8 +31,7 @@ pub(crate) fn run(action: ReplayAction) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Does it for every file; the worst result decides the exit code. Of one alone JSON is no list, if that is
-/// `single`.
+/// Examines every file; the worst result decides the exit code. With `single`, the JSON of a lone file is no list.
 fn look_into(files: &ReplayFiles, single: bool, look: fn(&Path) -> Looked) -> ExitCode {
     let (mut values, mut worst) = (Vec::new(), 0);
     for file in &files.files {
@@ -55,7 +54,7 @@ fn look_into(files: &ReplayFiles, single: bool, look: fn(&Path) -> Looked) -> Ex
 struct Looked {
     json: Value,
     text: String,
-    /// Why there is nothing to say about a match.
+    /// Reason why nothing is known about a match.
     error: Option<String>,
     code: u8,
 }
@@ -105,7 +104,7 @@ fn info(file: &Path) -> Looked {
 }
 
 fn informed(file: &Path, info: &ReplayInfo) -> Looked {
-    // A whole file is `complete` here; whether it is `equal` only a simulation can tell.
+    // A complete file is `complete` here; only a simulation can tell whether it is `equal`.
     let verdict = info.verdict.as_str();
     let header = info.header.as_ref();
     let hz = header.map_or(60, |header| header.tick_rate.hz());
@@ -162,7 +161,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     Looked { json, text, error, code }
 }
 
-/// A file that is no replay: a verdict only if its bytes could be read, else an error.
+/// Describes a file that is no replay: a verdict only if its bytes could be read, else an error.
 fn unreadable(file: &Path, error: &OpenError) -> Looked {
     let is_read = !matches!(error, OpenError::Io(_));
     let json = json!({

@@ -18,7 +18,7 @@ use net::discovery::Beacon;
 use transport::discovery::Announcer;
 use transport::{PortChoice, Udp};
 
-/// Runs a match's server until the match is over.
+/// Runs a server until the match is over.
 pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     // A server has no window.
     let arguments = ServeArguments { headless: true, ..arguments.clone() };
@@ -43,7 +43,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
             show(&progress, announcer.as_ref(), false);
         }
     });
-    // Others may still be saying good-bye.
+    // Other clients may still be disconnecting.
     let _ = server.control().try_send(ServerControl::Leave);
     let served = server.join();
     if matches!(served, Err(MatchError::NoAnswer)) {
@@ -53,16 +53,16 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     headless::report(&arguments.game, port, &finished, None)
 }
 
-/// A server, and the client of the player who hosts the match on it.
+/// Server, and the client of the player who hosts the match on it.
 pub(crate) struct Served {
     pub(crate) server: ServerThread,
-    /// Which others join.
+    /// Port that others join.
     pub(crate) port: u16,
-    /// Where clients on this computer join.
+    /// Address at which clients on this computer join.
     #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "only the window lets bots join"))]
     pub(crate) address: SocketAddr,
     pub(crate) game: Prepared,
-    /// The client's socket.
+    /// Socket of the client.
     pub(crate) udp: Udp,
     pub(crate) beacon: Beacon,
 }
@@ -74,7 +74,7 @@ impl Served {
         let (server, beacon, port) = start(&arguments.server(), Some(token))?;
         let address = setup::loopback(arguments.game.network.bind, port);
         let game = &arguments.game;
-        // The way to the own server is not made worse.
+        // The path to the local server is not impaired.
         let network = NetworkArguments { link: LinkArguments { link: None }, ..game.network.clone() };
         let game = MatchArguments { network, ..game.clone() };
         let join = JoinArguments {
@@ -102,7 +102,7 @@ fn start(arguments: &ServeArguments, host: Option<Token>) -> anyhow::Result<(Ser
     Ok((thread, prepared.beacon, port))
 }
 
-/// A line a second until the match is over.
+/// Prints a line per second until the match is over.
 fn watch(thread: &ServerThread, announcer: Option<&Announcer>) {
     const LOOK_EVERY: Duration = Duration::from_millis(200);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {

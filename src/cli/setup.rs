@@ -1,4 +1,4 @@
-//! From flags to sessions and matches.
+//! Builds sessions and matches from flags.
 
 use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
@@ -27,24 +27,24 @@ use sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint
 use transport::discovery::ask_version;
 use transport::{PortChoice, Udp, clock};
 
-/// Time for which a host that refused this version is asked for its own.
+/// Timeout for asking a host that refused this version for its own.
 const VERSION_WITHIN: Duration = Duration::from_millis(500);
-/// From the last guest's arrival to tick 0, without a window.
+/// Countdown from the last guest's arrival to tick 0, without a window.
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
-/// The same for people.
+/// Countdown when a person plays.
 const COUNTDOWN_WINDOW: Duration = Duration::from_secs(3);
-/// Updates that a view of the past lies behind if nothing else is said.
+/// Default interpolation delay, in updates.
 const INTERPOLATION_USUAL: u32 = 2;
 
-/// What a match needs beside its socket.
+/// Everything that a match needs besides its socket.
 pub(crate) struct Prepared {
     pub(crate) game: Match,
     pub(crate) beacon: Option<Beacon>,
     pub(crate) seed: Option<u64>,
 }
 
-/// The sockets that the flags ask for, or the usual ones; their addresses are the first lines on stderr. Of `hosts`, the
-/// addresses of whom they must reach, those remain that they can.
+/// Binds the sockets that the flags ask for, or the default ones; prints their addresses as the first lines on
+/// stderr. Retains of `hosts`, the addresses of the host, those that the sockets can reach.
 pub(crate) fn bind(
     network: &NetworkArguments,
     usual: PortChoice,
@@ -68,7 +68,7 @@ pub(crate) fn bind(
         if hosts.is_empty() {
             let own = udp.local_address().ip();
             bail!(
-                "{first} cannot be reached from {own}: leave --bind out, or give an address of the same kind"
+                "{first} cannot be reached from {own}: leave --bind out, or give an address of the same family"
             );
         }
     }
@@ -78,7 +78,7 @@ pub(crate) fn bind(
     Ok(udp)
 }
 
-/// What the flags of a host or a server decide.
+/// Settings that the flags of a host or a server decide.
 struct Decided {
     config: MatchConfig,
     beacon: Beacon,
@@ -86,12 +86,12 @@ struct Decided {
     map: Arc<Map>,
 }
 
-/// A match as the flags have it, open on `port`.
+/// Builds the settings of a match from the flags; the match is open on `port`.
 fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> anyhow::Result<Decided> {
     let (terms, table) = (&arguments.terms, &arguments.table);
     let seed = match table.seed {
         Some(seed) => seed,
-        // Short enough to be typed, and exact in every JSON reader.
+        // Short enough to type, and exact in every JSON parser.
         None => u64::from(getrandom::u32().context("the system has no random numbers")?),
     };
     let rules = rules(terms)?.map_or_else(|| data::rules("standard"), Ok)?;
@@ -126,7 +126,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
     Ok(Decided { config, beacon, rules, map })
 }
 
-/// Rejects a map with fewer seats than players.
+/// Rejects a map with fewer bases than players.
 pub(crate) fn seats_on(map: &Map, players: usize) -> anyhow::Result<()> {
     let seats = map.bases.len();
     anyhow::ensure!(
@@ -138,12 +138,12 @@ pub(crate) fn seats_on(map: &Map, players: usize) -> anyhow::Result<()> {
     map.check(players).with_context(|| format!("map {} cannot be played", map.name))
 }
 
-/// The default map for this number of players.
+/// Returns the default map for this number of players.
 const fn usual_map(players: u8) -> &'static str {
     if players > 2 { "quad" } else { "standard" }
 }
 
-/// A host's match on `port`.
+/// Prepares a host's match on `port`.
 pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepared> {
     let game = &arguments.game;
     let server = arguments.server();
@@ -167,24 +167,25 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
 }
 
-/// Time for which a guest may keep a full room waiting; none in a window, whose player removes guests by hand.
+/// Returns the time for which a guest may keep a full room waiting; `None` with a window, whose player removes guests
+/// by hand.
 fn ready_within(given: Option<Duration>, is_headless: bool) -> Option<Duration> {
     given.or_else(|| is_headless.then_some(READY_WITHIN_USUAL))
 }
 
-/// From the last guest's arrival to tick 0.
+/// Returns the countdown from the last guest's arrival to tick 0.
 const fn countdown(is_headless: bool) -> Duration {
     if is_headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW }
 }
 
-/// A server, and what it is announced by.
+/// Server, and its announcement.
 pub(crate) struct PreparedServer {
     pub(crate) server: Server,
     pub(crate) beacon: Beacon,
     pub(crate) seed: u64,
 }
 
-/// A match with a server on `port`. If this process plays, too, its client brings the token of `host` and
+/// Prepares a match with a server on `port`. If this process plays, too, its client brings the token of `host` and
 /// records, and the server does not.
 pub(crate) fn serve(
     arguments: &ServeArguments,
@@ -196,9 +197,7 @@ pub(crate) fn serve(
         bail!("p2p has no server; try --architecture client-server or relay");
     }
     if arguments.repeat_updates && architecture == Architecture::Relay {
-        bail!(
-            "--repeat-updates is of client-server: a relay's next update brings what was lost a tick later"
-        );
+        bail!("--repeat-updates needs client-server: a relay's next update repeats lost inputs a tick later");
     }
     let Decided { config, beacon, rules, map } = decide(arguments, architecture, port)?;
     let settings = ServerConfig {
@@ -232,8 +231,8 @@ pub(crate) fn serve(
     Ok(PreparedServer { server: Server::new(session, options), beacon, seed: config.seed })
 }
 
-/// A guest's match with the host, which is at one of the addresses `hosts`; `own` are the addresses where others may find
-/// this guest.
+/// Prepares a guest's match with the host, which is at one of the addresses `hosts`; `own` are the addresses at which
+/// others may find this guest.
 pub(crate) fn join(
     arguments: &JoinArguments,
     hosts: &[SocketAddr],
@@ -260,7 +259,7 @@ pub(crate) fn join(
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
 }
 
-/// Where a socket bound to `bind` is reached from this machine.
+/// Returns the address at which this machine reaches a socket bound to `bind`.
 pub(crate) const fn loopback(bind: Option<IpAddr>, port: u16) -> SocketAddr {
     let ip = match bind {
         None => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -271,20 +270,20 @@ pub(crate) const fn loopback(bind: Option<IpAddr>, port: u16) -> SocketAddr {
     SocketAddr::new(ip, port)
 }
 
-/// A token that nobody can guess.
+/// Generates an unguessable token.
 pub(crate) fn drawn_token() -> anyhow::Result<Token> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).context("the system has no random numbers")?;
     Ok(Token(bytes))
 }
 
-/// This program's version, as beacons carry it.
+/// Returns this program's version, as beacons carry it.
 pub(crate) fn version() -> VersionText {
     VersionText::new(replay::VERSION).expect("a version is visible ASCII")
 }
 
-/// The version of a host that refused this one's, so that both can be told apart; `None` after any other error, and if
-/// the host does not tell.
+/// Asks a host that refused this version for its own, so that both can be reported; `None` after any other error, and
+/// if the host does not say.
 pub(crate) fn other_version(error: &MatchError, hosts: &[SocketAddr]) -> Option<VersionText> {
     let is_refused =
         matches!(error, MatchError::Refused(Refusal::Protocol { .. } | Refusal::SimulationBuild { .. }));
@@ -304,7 +303,7 @@ fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
     })
 }
 
-/// The user's name if it can be one, else `player`.
+/// Returns the user's name if it is valid, else `player`.
 pub(crate) fn default_name() -> anyhow::Result<PlayerName> {
     let user = ["USER", "USERNAME"].into_iter().find_map(|key| std::env::var(key).ok());
     let name = user.and_then(|user| PlayerName::new(&user).ok());
@@ -346,7 +345,7 @@ fn options(
 
 fn script(file: &Path) -> anyhow::Result<Script> {
     let read = || -> anyhow::Result<Script> { Ok(Script::read(&text_file::read(file, SCRIPT_BYTES_MAX)?)?) };
-    read().with_context(|| format!("{} is no script of commands", file.display()))
+    read().with_context(|| format!("{} is not a script of commands", file.display()))
 }
 
 fn rules(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Rules>>> {
@@ -357,14 +356,14 @@ fn map(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Map>>> {
     Ok(terms.map.as_deref().map(data::map).transpose()?)
 }
 
-/// Each seat's team; at least two of them.
+/// Returns each seat's team; at least two.
 pub(crate) fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
     let seats = usize::from(table.players);
     let given = match &table.teams {
         None => return Ok((0..table.players).collect()),
         Some(Teams::Across) if seats == 4 => return Ok([0, 1, 0, 1].into()),
         Some(Teams::Across) => {
-            bail!("--teams alone makes partners of four: add --players 4, or name each seat's team")
+            bail!("--teams without a value needs four players: add --players 4, or give each seat's team")
         }
         Some(Teams::Each(given)) => given,
     };
@@ -372,7 +371,7 @@ pub(crate) fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYE
         bail!("--teams names {} seats, --players {seats}: give a team for each", given.len());
     }
     if given.iter().all(|team| *team == given[0]) {
-        bail!("--teams puts everybody into team {}: nobody is left to play against", given[0]);
+        bail!("--teams puts everybody into team {}: there is nobody to play against", given[0]);
     }
     Ok(given.iter().copied().collect())
 }

@@ -1,4 +1,4 @@
-//! The commands that open the window, and what they do where there is none.
+//! Commands that open the window, and their behaviour without a display.
 
 use anyhow::{Context as _, anyhow};
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use lab::compare::{Cell, Screens, base_cell};
 use net::Architecture;
 use transport::clock;
 
-/// Opens the window and stays until it is closed; fails if there can be none.
+/// Opens the window and runs until it is closed; fails if none can be opened.
 pub(crate) type Open = fn(Opening) -> anyhow::Result<ExitCode>;
 
-/// The first screen of the window.
+/// First screen of the window.
 #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "without a window nothing is opened"))]
 pub(crate) enum Opening {
     Menu,
@@ -21,11 +21,11 @@ pub(crate) enum Opening {
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>),
     Watch(PathBuf),
-    /// On the links of the cell, with this seed.
+    /// Both seats on the links of the cell, with this seed.
     Both(Box<Cell>, u64),
 }
 
-/// The window, or `otherwise` where there is none.
+/// Opens the window, or runs `otherwise` without a display.
 pub(crate) fn menu_or(
     open: Open,
     otherwise: impl FnOnce() -> anyhow::Result<ExitCode>,
@@ -39,7 +39,7 @@ pub(crate) fn menu_or(
     }
 }
 
-/// A match against the computer.
+/// Opens a match against the computer.
 pub(crate) fn play(open: Open, arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     needed(open(Opening::Practice(Box::new(arguments))), "`arena play --headless` lets a bot play")
 }
@@ -57,7 +57,7 @@ pub(crate) fn join(open: Open, arguments: JoinArguments) -> anyhow::Result<ExitC
 /// Watches a replay.
 pub(crate) fn watch(open: Open, file: PathBuf) -> anyhow::Result<ExitCode> {
     ReplayMatch::open(&file, clock::now()).with_context(|| file.display().to_string())?;
-    needed(open(Opening::Watch(file)), "`arena replay watch --headless` prints what happens")
+    needed(open(Opening::Watch(file)), "`arena replay watch --headless` prints its events")
 }
 
 /// Shows both seats of a match between bots, under both architectures.
@@ -81,7 +81,7 @@ pub(crate) fn watch_both(open: Open, arguments: &WatchBothArguments) -> anyhow::
     needed(open(Opening::Both(Box::new(cell), seed)), "`arena compare` measures the same without one")
 }
 
-/// Adds to the reason for which there is no window what to do `instead`.
+/// Turns a missing display into an error that suggests `instead`.
 fn needed(opened: anyhow::Result<ExitCode>, instead: &str) -> anyhow::Result<ExitCode> {
     opened.map_err(|reason| anyhow!("no window: {reason}; {instead}"))
 }

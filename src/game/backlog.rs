@@ -1,28 +1,28 @@
-//! Events of ticks that no reader has taken yet.
+//! Backlog of events that no reader has taken yet.
 
 use std::collections::VecDeque;
 
 use sim::{Event, Tick};
 
-/// Most queued events, ten seconds and more of the heaviest fighting: a window that reads less often loses
-/// the rest anyway. When full, the oldest are dropped.
+/// Maximum number of queued events, enough for ten seconds of the heaviest fighting: a window that reads less often
+/// may lose some. When full, the oldest are dropped.
 pub const BACKLOG_MAX: usize = 16_384;
 
-/// An event, and the tick in which it happened.
+/// Event, and the tick in which it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickEvent {
-    /// The tick that ran; the next tick's state shows the event.
+    /// Tick that ran; the next tick's state shows the event.
     pub tick: Tick,
-    /// What happened.
+    /// Event of the world.
     pub event: Event,
 }
 
-/// Events in the order in which they happened, at most [`BACKLOG_MAX`].
+/// Events in order, at most [`BACKLOG_MAX`].
 #[derive(Clone, Debug, Default)]
 pub struct EventBacklog(VecDeque<TickEvent>);
 
 impl EventBacklog {
-    /// Adds what happened in a tick.
+    /// Adds the events of a tick.
     pub fn add(&mut self, tick: Tick, events: &[Event]) {
         self.0.extend(events.iter().map(|&event| TickEvent { tick, event }));
         self.forget_oldest();
@@ -34,17 +34,17 @@ impl EventBacklog {
         self.forget_oldest();
     }
 
-    /// Forgets everything and keeps the allocation.
+    /// Removes all events and keeps the allocation.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// From the oldest to the latest.
+    /// Iterates from the oldest event to the latest.
     pub fn iter(&self) -> impl Iterator<Item = &TickEvent> + Clone {
         self.0.iter()
     }
 
-    /// Whether nothing waits.
+    /// Whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn events_keep_their_order_and_the_oldest_give_way() {
+    fn events_keep_their_order_and_the_oldest_are_dropped() {
         let (mut first, mut later) = (EventBacklog::default(), EventBacklog::default());
         first.add(Tick(1), &[score(1), score(2)]);
         later.add(Tick(2), &[score(3)]);

@@ -43,19 +43,19 @@ pub struct DesyncBundle {
     after: ArrayVec<(PlayerId, Vec<u8>), PLAYERS_MAX>,
 }
 
-/// The verdict on one peer after running the tick again.
+/// Verdict on one peer after running the tick again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideVerdict {
     /// The peer.
     pub player: PlayerId,
     /// Hash of its state after the tick; `None` if the bundle has no such state.
     pub hash: Option<u64>,
-    /// Where its state first differs from the one computed here, if it does: table, row, unit, column, and the
-    /// values here and there.
+    /// First difference between its state and the one computed here, if any: table, row, unit, column, and the values
+    /// here and there.
     pub deviation: Option<sim::Difference>,
 }
 
-/// The result of running the bundle's tick again.
+/// Result of running the bundle's tick again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleVerdict {
     /// The tick.
@@ -64,11 +64,11 @@ pub struct BundleVerdict {
     pub seed: u64,
     /// Hash of the state computed here.
     pub hash: u64,
-    /// Each peer, in the order of seats.
+    /// Verdict on each peer, in the order of seats.
     pub sides: Vec<SideVerdict>,
 }
 
-/// Why a bundle could not be read or run.
+/// Reason why a bundle cannot be read or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
     /// It does not begin like one.
@@ -115,7 +115,7 @@ impl DesyncBundle {
         }
     }
 
-    /// Encodes the file.
+    /// Encodes the bundle.
     #[must_use]
     #[expect(clippy::expect_used, reason = "it fails only without memory")]
     pub fn encode(&self) -> Vec<u8> {
@@ -127,7 +127,7 @@ impl DesyncBundle {
         bytes
     }
 
-    /// Decodes a file.
+    /// Decodes a bundle.
     ///
     /// # Errors
     /// If the bytes are not a bundle of this format and this simulation.
@@ -207,7 +207,7 @@ mod tests {
     use crate::data;
     use sim::AttackBehaviour;
 
-    /// A match in which seat 1 computed tick 5 incorrectly.
+    /// Builds the bundle of a match in which seat 1 computed tick 5 incorrectly.
     fn bundle() -> DesyncBundle {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         let setup = Setup {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_side_that_deviates_is_named_with_the_field() {
+    fn the_deviating_side_is_named_with_the_field() {
         let read = DesyncBundle::decode(&bundle().encode()).expect("a bundle");
         assert_eq!(read, bundle());
         let verdict = read.run().expect("a sound one");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_refused_wherever_they_are() {
+    fn damage_is_refused_at_every_byte() {
         let bytes = bundle().encode();
         for at in (0..bytes.len()).step_by(37) {
             let mut changed = bytes.clone();

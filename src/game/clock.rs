@@ -1,31 +1,31 @@
-//! The time of a match: that of the machine, unless all its nodes share a clock that can be halted.
+//! The clock of a match: the machine's, unless all nodes share a clock that can be halted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use net::Time;
 use transport::clock;
 
-/// A clock that all nodes of a match on one computer share. While it is halted nothing in the match becomes due:
-/// no tick, no timeout, no end of a pause. Copies are the same clock. Without a halt it shows the machine's time.
+/// Clock that all nodes of a match on one computer share. While it is halted, nothing in the match becomes due: no
+/// tick, no timeout, no end of a pause. Clones share the clock. If never halted, it shows the machine's time.
 #[derive(Clone, Debug, Default)]
 pub struct MatchClock(Arc<Mutex<Halts>>);
 
 #[derive(Debug, Default)]
 struct Halts {
-    /// How long it has been halted so far, in microseconds; without the halt in progress.
+    /// Total time of past halts, in microseconds.
     lost_us: u64,
-    /// The machine's time when the halt in progress began.
+    /// Machine time at which the present halt began.
     since: Option<Time>,
 }
 
 impl MatchClock {
-    /// The time now.
+    /// Returns the time now.
     #[must_use]
     pub fn now(&self) -> Time {
         self.at(clock::now())
     }
 
-    /// What this clock shows when the machine's shows `machine`, at or after the last halt began.
+    /// Returns the time of this clock at machine time `machine`, which must not be before the last halt began.
     #[must_use]
     pub fn at(&self, machine: Time) -> Time {
         let halts = self.lock();
@@ -33,7 +33,7 @@ impl MatchClock {
         Time(running.0.saturating_sub(halts.lost_us))
     }
 
-    /// Halts it, or lets it continue where it was.
+    /// Halts the clock, or resumes it.
     pub fn set_halted(&self, is_halted: bool) {
         self.set_halted_at(clock::now(), is_halted);
     }

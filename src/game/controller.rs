@@ -5,7 +5,7 @@ use bot::{Bot, BotLevel, Probe, Sparring};
 use net::Time;
 use sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
 
-/// The controller of a seat.
+/// Kind of controller of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerChoice {
     /// A person, or none.
@@ -34,7 +34,7 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// The controller that `choice` names, for `player`'s seat of a match with this seed.
+    /// Creates the controller `choice` for `player`'s seat of a match with this seed.
     #[must_use]
     pub fn new(choice: ControllerChoice, player: PlayerId, rate: TickRate, seed: u64) -> Self {
         match choice {
@@ -45,7 +45,8 @@ impl Controller {
         }
     }
 
-    /// The decision of a bot or a sparring partner after the last tick of `world`, and the tick it is for.
+    /// Returns the decision of a bot or a sparring partner after the last tick of `world`, and the tick for which it
+    /// is meant.
     #[must_use]
     pub fn think(&self, world: &World) -> Option<(Tick, PlayerInput)> {
         let last = Tick(world.state().tick().0.checked_sub(1)?);
@@ -56,7 +57,7 @@ impl Controller {
         }
     }
 
-    /// The command of a probe or a script that is due now, if any, and the instant for which it was
+    /// Returns the command of a probe or a script that is due now, if any, and the instant for which it was
     /// scheduled; `begin` is the instant of tick 0.
     pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<(Time, Command)> {
         let due = self.acts_at(begin).filter(|&due| due <= now)?;
@@ -71,7 +72,7 @@ impl Controller {
         }
     }
 
-    /// When [`Self::act`] is next due.
+    /// Returns when [`Self::act`] is next due.
     #[must_use]
     pub fn acts_at(&self, begin: Time) -> Option<Time> {
         let at_us = match self {

@@ -35,45 +35,45 @@ const MAPS: [(&str, &str); 3] = [
     ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
-/// The first match of a newcomer, which no list of rules and maps offers; both have the name `tutorial`.
+/// Tutorial, which no list of rules and maps offers; its rules and its map are named `tutorial`.
 const TUTORIAL_RULES: (&str, &str) = (TUTORIAL, include_str!("../../assets/rules/tutorial.toml"));
 const TUTORIAL_MAP: (&str, &str) = (TUTORIAL, include_str!("../../assets/maps/tutorial.toml"));
-/// The name of the rules and of the map of a newcomer's first match.
+/// Name of the tutorial's rules and of its map.
 pub const TUTORIAL: &str = "tutorial";
 
-/// Most grounds that are kept for later matches: a campaign draws three numbers of players, and a match whose sides
-/// are swapped has another ground.
+/// Maximum number of cached grounds: a campaign draws three numbers of players, and a match with swapped sides has
+/// another ground.
 const GROUNDS_MAX: usize = 4;
 
-/// Most bytes of a file of rules or of a map: about a hundred times the built-in ones.
+/// Maximum size of a file of rules or of a map, in bytes: about a hundred times the built-in ones.
 pub const DATA_BYTES_MAX: u64 = 1 << 20;
 
-/// Why rules or a map cannot be played.
+/// Reason why rules or a map cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// The file cannot be read.
     #[error("{} is neither built in nor a file that can be read: {source}", Escaped(file))]
     Read {
-        /// As it was asked for.
+        /// Name or path as given.
         file: String,
-        /// Why.
+        /// Cause.
         source: TextError,
     },
-    /// The content is not what it should be.
+    /// The content is invalid.
     #[error("{}:{line}: {}: {}", Escaped(file), Escaped(field), Escaped(message))]
     Invalid {
-        /// As it was asked for.
+        /// Name or path as given.
         file: String,
-        /// Counted from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// The field, or the section.
+        /// Field or section.
         field: String,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
 }
 
-/// The rules built in under this name, else those in the file at this path.
+/// Returns the built-in rules of this name, else those in the file at this path.
 ///
 /// # Errors
 /// If there are none, or they are not valid.
@@ -83,7 +83,7 @@ pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
     parse_rules(&Source { file: &name_or_path.to_string_lossy(), text: &text }).map(Arc::new)
 }
 
-/// The map built in under this name, else the one in the file at this path.
+/// Returns the built-in map of this name, else the one in the file at this path.
 ///
 /// # Errors
 /// If there is none, or it is not valid.
@@ -93,7 +93,7 @@ pub fn map(name_or_path: impl AsRef<Path>) -> Result<Arc<Map>, DataError> {
     parse_map(&Source { file: &name_or_path.to_string_lossy(), text: &text }).map(Arc::new)
 }
 
-/// All rules built in, without those of the [`TUTORIAL`].
+/// Returns all built-in rules except those of the [`TUTORIAL`].
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -102,7 +102,7 @@ pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
     RULES.iter().map(|(name, _)| rules(name).expect("built-in rules are valid"))
 }
 
-/// All maps built in, without that of the [`TUTORIAL`].
+/// Returns all built-in maps except that of the [`TUTORIAL`].
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -111,7 +111,7 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
     MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
 }
 
-/// Reasons for which the world of a host's match cannot be built.
+/// Reason why the world of a host's match cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// The host plays by rules that this program does not have.
@@ -125,21 +125,21 @@ pub enum WorldError {
         "the host seats {seats} players on a map with {bases} bases: it runs another program; update both"
     )]
     Bases {
-        /// Bases of the map.
+        /// Number of bases of the map.
         bases: usize,
-        /// Seats of the match.
+        /// Number of seats of the match.
         seats: usize,
     },
 }
 
-/// The world before tick 0 of a match: built from the given rules and map if they match the configuration,
-/// else from the built-in ones. In every second match of the same players the sides are swapped.
+/// Builds the world before tick 0 of a match, from the given rules and map if they match the configuration, else from
+/// the built-in ones. In every second match of the same players the sides are swapped.
 ///
 /// # Errors
 /// If neither match, or if the map has fewer bases than there are seats.
 ///
 /// # Panics
-/// If `first`, the state before tick 0 in place of that of the rules, is one of another match.
+/// If `first`, the state before tick 0 in place of that of the rules, belongs to another match.
 #[expect(clippy::expect_used, reason = "the caller made the state for this match")]
 pub(super) fn world_of(
     config: &MatchConfig,
@@ -163,8 +163,8 @@ pub(super) fn world_of(
     Ok(world)
 }
 
-/// The world before tick 0. It stands on the ground of an earlier match, if that was one of the last few: the seats of
-/// a practice match and of a virtual one, and all matches of a campaign, share theirs.
+/// Builds the world before tick 0. It reuses the ground of one of the last few matches if that is the same: the seats
+/// of a practice match and of a virtual one, and all matches of a campaign, share theirs.
 #[must_use]
 pub fn world(setup: Setup) -> World {
     let ground = ground_of(&setup);
@@ -173,7 +173,7 @@ pub fn world(setup: Setup) -> World {
 
 fn ground_of(setup: &Setup) -> Ground {
     static LATEST: Mutex<ArrayVec<Ground, GROUNDS_MAX>> = Mutex::new(ArrayVec::new_const());
-    // A panic in one match of a campaign leaves them whole.
+    // A panic in one match of a campaign does not corrupt them.
     let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
     let known = latest.iter().position(|ground| ground.is_of(setup));
     let ground = match known {
@@ -185,7 +185,7 @@ fn ground_of(setup: &Setup) -> Ground {
     ground
 }
 
-/// The given data if it has this fingerprint, else the embedded data that has it.
+/// Returns the given data if it has this fingerprint, else the built-in data that has it.
 fn find<T: serde::Serialize>(
     given: Option<&Arc<T>>,
     embedded: impl Iterator<Item = Arc<T>>,
@@ -205,7 +205,7 @@ fn text<'a>(
         .map_err(|source| DataError::Read { file: name_or_path.to_string_lossy().into_owned(), source })
 }
 
-/// A text and where it came from, for errors.
+/// Text and its origin, for errors.
 struct Source<'a> {
     file: &'a str,
     text: &'a str,
@@ -219,7 +219,7 @@ impl Source<'_> {
         })
     }
 
-    /// An error at byte `at`.
+    /// Builds an error at byte `at`.
     fn invalid(&self, at: usize, message: impl Display) -> DataError {
         let before = self.text.get(..at).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline.saturating_add(1));
@@ -233,9 +233,9 @@ impl Source<'_> {
     }
 }
 
-// Values: every one with its range, so that an error names the line.
+// Types of values, each with its range, so that an error names the line.
 
-/// The name of rules or of a map.
+/// Name of rules or of a map.
 struct Title(String);
 
 impl<'de> Deserialize<'de> for Title {
@@ -258,13 +258,13 @@ impl From<Title> for String {
     }
 }
 
-/// A decimal from `MIN` to `MAX`, all in thousandths.
+/// Decimal number from `MIN` to `MAX`, all in thousandths.
 struct Decimal<const MIN: i32, const MAX: i32>(i32);
 
-/// A whole number from `MIN` to `MAX`.
+/// Integer from `MIN` to `MAX`.
 struct Whole<const MIN: i32, const MAX: i32>(i32);
 
-/// A number as the file has it.
+/// Number as written in the file.
 struct Number;
 
 impl Visitor<'_> for Number {
@@ -290,7 +290,7 @@ impl<'de, const MIN: i32, const MAX: i32> Deserialize<'de> for Decimal<MIN, MAX>
         let milli = (value * 1000.0).round() as i32;
         // The two are equal exactly if the file's decimal has no more than three places.
         if f64::from(milli) / 1000.0 != value {
-            return Err(D::Error::custom(format_args!("{value} is finer than a thousandth")));
+            return Err(D::Error::custom(format_args!("{value} has more than three decimal places")));
         }
         Ok(Self(milli))
     }
@@ -322,7 +322,7 @@ macro_rules! into_integers {
 into_integers!(Whole: u8, i16, u16, u32, i32);
 into_integers!(Decimal: u32, i32);
 
-/// The opening of an arc in degrees; the rules have half of it in 65,536ths of a turn.
+/// Opening angle of an arc in degrees; the rules store half of it in 65,536ths of a turn.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Opening(Decimal<1_000, 180_000>);
@@ -333,7 +333,7 @@ impl From<Opening> for u16 {
     }
 }
 
-/// Degrees per second; the rules have 65,536ths of a turn per second.
+/// Degrees per second; the rules store 65,536ths of a turn per second.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Turning(Decimal<10_000, 5_000_000>);
@@ -346,7 +346,7 @@ impl From<Turning> for u32 {
 
 // Rules.
 
-/// Declares what a file has for a struct of the rules: each field with the type that gives its range.
+/// Declares the file format of a struct of the rules: each field with the type that gives its range.
 macro_rules! file_of {
     (
         $file:ident => $rules:ident;
@@ -470,13 +470,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_loads_under_its_name() {
+    fn built_in_data_loads_by_name() {
         assert!(embedded_rules().map(|rules| rules.name.clone()).eq(RULES.map(|(name, _)| name.to_owned())));
         assert!(embedded_maps().map(|map| map.name.clone()).eq(MAPS.map(|(name, _)| name.to_owned())));
     }
 
     #[test]
-    fn the_tutorial_is_there_and_not_offered() {
+    fn the_tutorial_loads_and_is_not_listed() {
         let (rules, map) = (rules(TUTORIAL).expect("built in"), map(TUTORIAL).expect("built in"));
         assert_eq!((&*rules.name, &*map.name), (TUTORIAL, TUTORIAL));
         assert!(embedded_rules().all(|other| other.name != TUTORIAL));
@@ -513,7 +513,7 @@ mod tests {
     #[test]
     fn rules_out_of_range_are_refused() {
         for (from, to, why) in [
-            ("speed = 3.6", "speed = 3.60001", "finer than a thousandth"),
+            ("speed = 3.6", "speed = 3.60001", "more than three decimal places"),
             ("speed = 3.6", "speed = nan", "not from"),
             ("hp = 100", "hp = 40000", "not from 1 to 10000"),
             ("hp = 100", "hp = 1.5", "invalid type"),
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_do_not_command_the_terminal() {
+    fn errors_escape_control_characters() {
         let error = rules_error("aggro = 7.0", "\"agg\u{1b}[31mro\" = 7.0");
         assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
         let error = rules("no\u{1b}[2J.toml").expect_err("no file").to_string();

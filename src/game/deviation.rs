@@ -4,10 +4,10 @@ use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party};
 use sim::{GameState, PlayerId, Tick, TickInputs, World};
 
-/// A client's state equalled the server's before `agreed`, and has another hash than the server's before the
-/// tick of `theirs`, which is the server's state if known. Runs the ticks between again from the common
-/// state, to find the first tick that the client computed differently, and whether the client is the one in
-/// error. `None` if the client has not run those ticks itself, because it rejoined or missed some.
+/// Finds the first tick that a client computed differently from the server, and whether the client is the one in
+/// error. The client's state equalled the server's before `agreed`, and has another hash than the server's before the
+/// tick of `theirs`, which includes the server's state if known. The ticks between are run again from the common
+/// state. `None` if the client has not run those ticks itself, because it rejoined or missed some.
 pub(super) fn deviation(
     world: &World,
     recent: &RecentTicks,
@@ -33,7 +33,7 @@ pub(super) fn deviation(
     Some(DesyncReport { odd: odd.into_iter().collect(), ..report(tick, &state) })
 }
 
-/// The first tick whose result differs from the one recorded here, the state after it, and whether continuing
+/// Returns the first tick whose result differs from the one recorded here, the state after it, and whether continuing
 /// from that state ends in this hash.
 fn first_difference(
     world: &World,

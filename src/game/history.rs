@@ -1,4 +1,4 @@
-//! What a match was like: score and army over time, the moments that mattered, and what each player did.
+//! The course of a match: score and army over time, its highlights, and each player's tally.
 
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
@@ -6,23 +6,23 @@ use std::collections::VecDeque;
 use sim::math::{Fx, dist2, square};
 use sim::{ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World, is_out};
 
-/// Most samples of a match. When they are full, every second one is dropped and the time between them
-/// doubles: a match of any length has at least half as many.
+/// Maximum number of samples. When they are full, every second one is dropped and the interval doubles: a match of
+/// any length keeps at least half this number.
 pub const SAMPLES_MAX: usize = 480;
-/// Most moments that are told of a match.
+/// Maximum number of highlights of a match.
 pub const MOMENTS_MAX: usize = 3;
-/// Most deaths of one fight that are counted.
+/// Maximum number of deaths counted for one fight.
 const DEATHS_MAX: usize = 256;
-/// Deaths within this time are one fight, seconds.
+/// Duration of a fight: deaths within this time belong together, in seconds.
 const FIGHT_S: u32 = 10;
-/// Fewer deaths are no fight worth telling.
+/// Minimum deaths for a fight to be a highlight.
 const FIGHT_LEAST: u32 = 4;
-/// A hero's death this long before the end decided the match, seconds.
+/// Maximum time between a hero's death and the end for the death to count as decisive, in seconds.
 const DECISIVE_S: u32 = 30;
-/// A core without own units within this many tiles is alone.
+/// Distance within which a core's own units guard it, in tiles.
 const NEAR: i32 = 12;
 
-/// Score and living minions of each player at an instant.
+/// Score and living minions of each player at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Points of each player's team.
@@ -31,22 +31,22 @@ pub struct Sample {
     pub armies: [u16; PLAYERS_MAX],
 }
 
-/// What a player did, or did not do.
+/// Counts of a player's actions and omissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Seconds with at least three quarters of the most supply.
+    /// Seconds with at least three quarters of the maximum supply.
     pub unspent_s: u32,
-    /// Seconds in which the own core was open and no own unit near it.
+    /// Seconds in which the player's core was open and none of the player's units near it.
     pub exposed_s: u32,
-    /// Banners raised.
+    /// Number of banners raised.
     pub banners: u32,
-    /// Deaths of the hero.
+    /// Number of deaths of the hero.
     pub hero_deaths: u32,
-    /// A bit for each circle that the player has captured.
+    /// Bit set of the circles that the player has captured.
     pub circles: u8,
 }
 
-/// Something that mattered.
+/// Highlight of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// The first circle was captured.
@@ -61,14 +61,14 @@ pub enum Moment {
     LeadTaken(u8),
 }
 
-/// The course of one match. It does not allocate while the match runs.
+/// Course of one match. It does not allocate while the match runs.
 #[derive(Clone, Debug)]
 pub struct History {
     samples: Vec<Sample>,
     /// Seconds between two samples.
     every_s: u32,
     tallies: [Tally; PLAYERS_MAX],
-    /// Ticks run and ticks per second.
+    /// Number of ticks run, and tick rate.
     ran: Tick,
     hz: u32,
     first_circle: Option<(Tick, PlayerId)>,
@@ -76,7 +76,7 @@ pub struct History {
     hero_died: Option<(Tick, PlayerId)>,
     leader: Option<u8>,
     lead_taken: Option<(Tick, u8)>,
-    /// When units died in the last [`FIGHT_S`] seconds, and when most did.
+    /// Ticks of deaths in the last [`FIGHT_S`] seconds, and the tick with most deaths.
     deaths: VecDeque<Tick>,
     fight: Option<(Tick, u32)>,
 }
@@ -101,13 +101,13 @@ impl Default for History {
 }
 
 impl History {
-    /// Score and army over time, evenly spaced from the first second to the end.
+    /// Returns the samples of score and army, evenly spaced from the first second to the end.
     #[must_use]
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// What a player did.
+    /// Returns a player's tally.
     ///
     /// # Panics
     /// If there is no such seat.
@@ -116,13 +116,13 @@ impl History {
         &self.tallies[player.0 as usize]
     }
 
-    /// How long the match was, seconds.
+    /// Returns the length of the match, in seconds.
     #[must_use]
     pub const fn seconds(&self) -> u32 {
         self.ran.0 / self.hz
     }
 
-    /// The moments that mattered most, in their order, each with its second.
+    /// Returns the most important highlights in order, each with its second.
     #[must_use]
     pub fn moments(&self) -> ArrayVec<(u32, Moment), MOMENTS_MAX> {
         let decided = self.hero_died.filter(|(at, _)| self.ran.since(*at) <= DECISIVE_S * self.hz);
@@ -139,7 +139,7 @@ impl History {
         told.into_iter().map(|(at, moment)| (at.0 / self.hz, moment)).collect()
     }
 
-    /// Takes in a world after a tick.
+    /// Records a world after a tick.
     pub(super) fn observe(&mut self, world: &World) {
         let state = world.state();
         (self.ran, self.hz) = (state.tick(), world.setup().tick_rate.hz());
@@ -217,7 +217,7 @@ impl History {
 
     fn sample(&mut self, state: &GameState) {
         if self.samples.len() == SAMPLES_MAX {
-            // The last of each two stays: its second is a multiple of the doubled time.
+            // The second of each pair is kept: its time is a multiple of the doubled interval.
             let mut place = 0;
             self.samples.retain(|_| {
                 place += 1;
@@ -239,12 +239,12 @@ impl History {
     }
 }
 
-/// Whether a unit falls only because its team is out: all of them do then, and that is no fight.
+/// Whether a unit dies only because its team is eliminated: then all of its units die, and that is no fight.
 fn is_end_of_team(state: &GameState, event: &Event) -> bool {
     matches!(event, Event::Death { owner, .. } if is_out(state, *owner))
 }
 
-/// Whether no own unit is near a player's core.
+/// Whether none of a player's units is near the player's core.
 fn is_alone(world: &World, player: PlayerId) -> bool {
     let (state, base) = (world.state(), world.base(player));
     let within = square(Fx::from_num(NEAR));
@@ -271,7 +271,8 @@ mod tests {
         })
     }
 
-    /// After that many seconds in which the first player gives these commands in the first tick.
+    /// Returns the history after this number of seconds, in which the first player gives these commands in the first
+    /// tick.
     fn after(seconds: u32, commands: &[Command]) -> History {
         let (mut world, mut history) = (world(), History::default());
         for tick in 0..seconds * 30 {
@@ -297,14 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_undone_is_counted() {
+    fn omissions_are_counted() {
         let tally = *after(60, &[Command::Banner]).tally(ME);
-        // 3 at the start and one each 3 s: 15 of 20 after 36 s.
+        // 3 at the start and one every 3 s: 15 of 20 after 36 s.
         assert_eq!(tally, Tally { unspent_s: 25, banners: 1, ..Tally::default() });
     }
 
     #[test]
-    fn who_gives_up_loses_no_fight() {
+    fn a_surrender_is_no_fight() {
         let history = after(3, &[Command::Surrender]);
         assert_eq!((history.moments().to_vec(), *history.tally(ME)), (Vec::new(), Tally::default()));
     }
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn three_moments_are_told_in_their_order() {
+    fn three_highlights_are_returned_in_order() {
         let mut history = History::default();
         assert!(history.moments().is_empty());
         let capture = Event::Capture { circle: 2, player: ME };
@@ -339,7 +340,7 @@ mod tests {
             (50, Moment::CoreOpened(PlayerId(1))),
         ];
         assert_eq!(moments(&history), usual);
-        // A hero's death outweighs the first circle while it is late.
+        // A late death of a hero outweighs the first circle.
         at(70, |history| history.note(&death(ControlBehaviour::Player)), &mut history);
         assert_eq!(moments(&history)[2], (70, Moment::HeroDied(PlayerId(1))));
         at(101, |_| {}, &mut history);

@@ -5,14 +5,14 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_h
 use std::sync::Once;
 
 thread_local! {
-    /// The message of the panic being caught; `None` on a thread that catches none.
+    /// Message of the panic being caught; `None` on a thread that catches none.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Runs `work`. If it panics, nothing is printed: the panic message and its location are the error.
 ///
 /// # Errors
-/// If it panics. Whatever it was modifying may then be inconsistent.
+/// If it panics. Data that it was modifying may then be inconsistent.
 pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_caught_with_its_words_and_its_place() {
+    fn a_panic_is_caught_with_message_and_location() {
         assert_eq!(caught(|| 3), Ok(3));
         let error = caught(|| panic!("number {}", 4)).expect_err("it panics");
         assert!(error.starts_with("number 4, at ") && error.contains("internal.rs:"), "{error}");

@@ -17,7 +17,7 @@ use replay::{End, Replay};
 use sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
 use transport::{PortChoice, Udp, clock};
 
-/// The tick in which the panic is injected.
+/// Tick in which the panic is injected.
 const BREAKS_AT: Tick = Tick(20);
 const COUNTDOWN: Duration = Duration::from_millis(50);
 
@@ -58,7 +58,7 @@ fn guest(host: SocketAddr, n: u8) -> Match {
     Match::new(session, MatchOptions { interpolation: 2, updates: 20, ..MatchOptions::default() })
 }
 
-/// The recording is closed properly, with all ticks before the failing one.
+/// Checks that the recording is closed properly, with all ticks before the failing one.
 fn check_recording(path: &Path) {
     let mut replay = Replay::open(path).expect("a replay");
     let _ = replay.by_ref().count();

@@ -1,5 +1,5 @@
-//! A match: session or replay, gate, world, hash, recorder, in one synchronous [`Match::advance`]; and the
-//! thread that runs it beside a window or a terminal.
+//! A match: session or replay, gate, world, hash and recorder in one synchronous [`Match::advance`]; and the thread
+//! that runs it beside a window or a terminal.
 #![forbid(unsafe_code)]
 
 mod backlog;

@@ -8,7 +8,7 @@ use net::message::Lobby;
 use net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Time, Token};
 use sim::{Pause, PlayerId};
 
-/// An event of a match.
+/// Event of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there are few at a time")]
 pub enum MatchEvent {
@@ -18,9 +18,9 @@ pub enum MatchEvent {
     Vacated(PlayerId),
     /// The seats of the lobby have changed.
     Lobby {
-        /// This player's seat.
+        /// Seat of this player.
         player: PlayerId,
-        /// The configuration of the match.
+        /// Configuration of the match.
         config: MatchConfig,
         /// All seats.
         lobby: Lobby,
@@ -29,13 +29,13 @@ pub enum MatchEvent {
     Confirmed(PlayerId),
     /// The server has given a token that takes the seat in this room back.
     Token(Token, RoomId),
-    /// The words of the table, for the players to compare.
+    /// Authentication string of the table, for the players to compare.
     Words(AuthString),
     /// Tick 0 is agreed.
     Counting(Time),
     /// A peer has fallen silent.
     Silent(PlayerId),
-    /// It is heard again.
+    /// The peer is heard again.
     Heard(PlayerId),
     /// No other player is left, or the server is silent, and the match waits.
     Waiting(PlayerId),
@@ -60,7 +60,7 @@ pub enum MatchEvent {
 }
 
 impl MatchEvent {
-    /// The event of a tick between whose states a pause began or ended.
+    /// Returns the event of a tick that began or ended a pause.
     pub(super) fn of_pauses(before: Option<Pause>, after: Option<Pause>) -> Option<Self> {
         match (before, after) {
             (None, Some(pause)) => Some(Self::Paused(pause.by)),
@@ -69,7 +69,7 @@ impl MatchEvent {
         }
     }
 
-    /// What a match reports of an event of its session, as far as that needs nothing else.
+    /// Converts an event of the session that needs no further data.
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match *event {
             Event::Joined { player, name } => Self::Joined(player, name),
@@ -89,10 +89,10 @@ impl MatchEvent {
     }
 }
 
-/// Most events that wait to be taken; the caller takes them after every call.
+/// Maximum number of queued events; the caller takes them after every call.
 const EVENTS_MAX: usize = 256;
 
-/// Events that wait to be taken.
+/// Queue of events.
 pub(super) struct MatchEvents(VecDeque<MatchEvent>);
 
 impl Default for MatchEvents {

@@ -1,4 +1,4 @@
-//! One peer's match, driven by the time it is given.
+//! One peer's match, advanced by its caller.
 
 mod ending;
 mod thread;
@@ -33,13 +33,13 @@ use net::{
 };
 use sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
-/// A match between peers, as one of them plays it.
+/// Match between peers, as one of them plays it.
 pub struct Match {
     session: Session,
     options: MatchOptions,
     roster: Roster,
     world: Option<World>,
-    /// Of the world's state, unless it was adopted.
+    /// Hash of the world's state, unless the state was adopted.
     state_hash: Option<StateHash>,
     controller: Controller,
     begin: Time,
@@ -56,7 +56,7 @@ pub struct Match {
     /// Whether this player has claimed the win over a lost player.
     has_claimed: bool,
     events: MatchEvents,
-    /// Events in the world since they were last taken; `None` unless the match is watched.
+    /// World events not yet taken; `None` unless the match is watched.
     backlog: Option<EventBacklog>,
     #[cfg(test)]
     pub(super) breaks_at: Option<Tick>,
@@ -80,7 +80,7 @@ impl Node for Match {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        // Before tick 0 is agreed a controller has nothing to act on.
+        // Until tick 0 is agreed, a controller does nothing.
         let controller = self.begin().and_then(|begin| self.controller.acts_at(begin));
         let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
         let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
@@ -97,7 +97,7 @@ impl Node for Match {
 }
 
 impl Match {
-    /// A match over this session.
+    /// Creates a match over this session.
     #[must_use]
     pub fn new(session: impl Into<Session>, mut options: MatchOptions) -> Self {
         let measures = Measures::new(options.trace.take().unwrap_or_default());
@@ -127,19 +127,19 @@ impl Match {
         }
     }
 
-    /// The same match, on a clock that it shares with others.
+    /// Sets the clock, which other nodes may share.
     #[must_use]
     pub fn with_clock(mut self, clock: MatchClock) -> Self {
         self.options.clock = clock;
         self
     }
 
-    /// The same match, keeping a backlog of world events for a viewer.
+    /// Enables a backlog of world events for a viewer.
     pub(super) fn watched(self) -> Self {
         Self { backlog: Some(EventBacklog::default()), ..self }
     }
 
-    /// The backlog of events that have not been taken, if one is kept.
+    /// Returns the backlog of events, if one is kept.
     pub(super) const fn backlog(&mut self) -> Option<&mut EventBacklog> {
         self.backlog.as_mut()
     }
@@ -194,7 +194,7 @@ impl Match {
         let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
         let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
         let hz = u64::from(world.setup().tick_rate.hz());
-        // Ticks whose time has come: the first instant of each is rounded down.
+        // Ticks that are due: the instant of each is rounded down.
         let begun = |us: u64| Tick(((us + 1) * hz).div_ceil(1_000_000) as u32);
         let next = u64::try_from(now.minus(first)).map_or(Tick(0), begun);
         past.advance(now, next, longest, |tick, events| {
@@ -204,32 +204,32 @@ impl Match {
         });
     }
 
-    /// For how many ticks the interpolated view continues without an update: until the next one should
-    /// arrive.
+    /// Returns the number of ticks for which the interpolated view continues without an update: until the next one
+    /// should arrive.
     fn bridged(&self) -> u32 {
         let hz = self.world.as_ref().map_or(0, |world| world.setup().tick_rate.hz());
         hz.div_ceil(self.options.updates.max(1))
     }
 
-    /// How far the confirmed view of a match with a server is in the past, in addition to the network delay.
+    /// Returns the interpolation delay of a match with a server, which adds to the network delay.
     fn behind(&self) -> Duration {
         Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1)
     }
 
-    /// The predicted world, if there is one.
+    /// Returns the predicted world, if there is one.
     #[must_use]
     pub const fn predictor(&self) -> Option<&Predictor> {
         self.predictor.as_ref()
     }
 
-    /// The world shown on screen if it is not the confirmed one: the predicted world, or with a server and
-    /// without prediction the world some updates ago.
+    /// Returns the world shown on screen if it is not the confirmed one: the predicted world, or with a server and
+    /// without prediction the interpolated view.
     #[must_use]
     pub fn seen(&self) -> Option<&Predictor> {
         self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen))
     }
 
-    /// Submits a command of this player for the next open tick. False if too many are queued already.
+    /// Submits a command of this player for the next open tick. Returns false if the queue is full.
     pub fn submit_command(&mut self, now: Time, command: Command) -> bool {
         self.give(now, None, Tick(0), command)
     }
@@ -239,35 +239,35 @@ impl Match {
         self.session.submit_hero(Tick(0), hero);
     }
 
-    /// Stops waiting for the last other player, who is lost: this player wins. Has no effect while nobody is
+    /// Claims the win over the last other player, who is lost, instead of waiting. Has no effect while nobody is
     /// lost.
     pub fn claim(&mut self) {
         self.has_claimed = self.session.lost().is_some_and(|(player, _)| player != PlayerId::NONE);
         self.session.claim();
     }
 
-    /// Waits on for the player who has spent its budget of stalls, or lets the match go on without it. Has no effect while
-    /// nobody has.
+    /// Waits on for the player who has spent its budget of stalls, or lets the match continue without it. Has no
+    /// effect if there is none.
     pub fn decide_on_stall(&mut self, waits: bool) {
         self.session.decide_on_stall(waits);
     }
 
-    /// Sends a chat line to all others. False if this player has reached the rate limit.
+    /// Sends a chat line to all others. Returns false at the rate limit.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> bool {
         self.session.submit_chat(now, text).is_ok()
     }
 
-    /// Chooses a hero in the lobby, and whether this player is ready.
+    /// Sets the hero and the readiness of this player in the lobby.
     pub fn submit_choice(&mut self, now: Time, choice: Choice) {
         self.session.submit_choice(now, choice);
     }
 
-    /// Host of a lockstep match: removes this guest from the lobby.
+    /// Removes this guest from the lobby; only for the host of a lockstep match.
     pub fn remove(&mut self, now: Time, player: PlayerId) {
         self.session.remove(now, player);
     }
 
-    /// Votes for a rematch of the match that has ended, if the session stays open for one.
+    /// Votes for a rematch, if the session stays open for one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);
     }
@@ -278,43 +278,43 @@ impl Match {
         self.session.forge(to, id, body);
     }
 
-    /// Signs for one peer as if it were told another control of the hero in one tick: see [`Session`].
+    /// Signs a forged control of the hero in one tick for one peer only; see [`Session`].
     #[doc(hidden)]
     pub fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
         self.session.sign_another(to, tick, hero);
     }
 
-    /// Looks ahead, if it can: see [`Session`].
+    /// Peeks at another player's input, if possible; see [`Session`].
     #[doc(hidden)]
     pub fn look_ahead(&mut self, now: Time) -> bool {
         self.session.look_ahead(now)
     }
 
-    /// The current world, once all players are there.
+    /// Returns the current world, once all players have joined.
     #[must_use]
     pub const fn world(&self) -> Option<&World> {
         self.world.as_ref()
     }
 
-    /// The players, once all are there.
+    /// Returns the players, once all have joined.
     #[must_use]
     pub const fn roster(&self) -> &Roster {
         &self.roster
     }
 
-    /// The words of the table, once all seats are taken.
+    /// Returns the authentication string of the table, once all seats are taken.
     #[must_use]
     pub const fn words(&self) -> Option<AuthString> {
         self.words
     }
 
-    /// When tick 0 runs here, once that is agreed.
+    /// Returns the local time of tick 0, once that is agreed.
     #[must_use]
     pub fn begin(&self) -> Option<Time> {
         (self.begin != Time::default()).then_some(self.begin)
     }
 
-    /// The underlying session.
+    /// Returns the session.
     #[must_use]
     pub const fn session(&self) -> &Session {
         &self.session
@@ -362,13 +362,13 @@ impl Match {
             Event::Departed { player, tick, is_lost } => self.recording.departed(player, tick, is_lost),
             Event::Adopt { tick } => self.adopt(tick),
             Event::Closed(end) => self.on_closed(now, end),
-            // The others are only reported.
+            // The other events are only reported.
             _ => {}
         }
         self.events.tell(told);
     }
 
-    /// Adopts the server's state. The ticks that led to it are unknown here, so recording stops.
+    /// Adopts the server's state. The ticks before it are unknown here, so recording stops.
     fn adopt(&mut self, tick: Tick) {
         let (Some(state), Some(world)) = (self.session.snapshot(tick), &mut self.world) else { return };
         if let Some((client, theirs)) =
@@ -377,7 +377,7 @@ impl Match {
             let (me, agreed) = (self.session.player(), client.agreed());
             // A relay sends its state after the hash.
             let of_then = Some(state).filter(|state| state.tick() == theirs.0);
-            // Only the first divergence is examined; later ones follow from it, and the server's state is
+            // Only the first divergence is examined: later ones follow from it, and the server's state is
             // authoritative.
             let found = || deviation(world, &self.recent, me, agreed, theirs, of_then);
             self.desync = self.desync.take().or_else(found);
@@ -396,7 +396,7 @@ impl Match {
         }
     }
 
-    /// The match cannot be played; notifies the others.
+    /// Ends a match that cannot be played, and notifies the others.
     fn fail(&mut self, error: MatchError) {
         self.finished = Some(Err(error));
         self.session.leave();
@@ -455,7 +455,7 @@ impl Match {
         is_taken
     }
 
-    /// Runs a tick; the hash after it, unless the match fails over it.
+    /// Runs a tick. Returns the hash after it, unless the match fails.
     fn run(&mut self, now: Time, due: &DueTick) -> Option<StateHash> {
         let world = self.world.as_mut().expect("prepared");
         let tick = due.inputs.tick;

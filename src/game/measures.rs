@@ -1,4 +1,4 @@
-//! A match's measurements of itself while it runs, also written to its trace.
+//! A running match's measurements of itself, also written to its trace.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -8,40 +8,40 @@ use super::trace::{Applied, Trace};
 use net::{DueTick, Time};
 use sim::{COMMANDS_PER_TICK_MAX, GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
-/// Most own commands that have not run; beyond that the oldest are no longer timed.
+/// Maximum number of own commands in flight; beyond that the oldest are no longer timed.
 const UNDER_WAY_MAX: usize = 1024;
-/// Most commands of a player that have run but are not shown yet: those of two seconds.
+/// Maximum number of a player's commands that have run but are not shown yet: those of two seconds.
 const UNSHOWN_MAX: usize = 120 * COMMANDS_PER_TICK_MAX;
-/// Commands given in the first seconds do not count: the input delay has not settled.
+/// Time at the start in which commands do not count: the input delay has not settled.
 const WARM_UP: Duration = Duration::from_secs(3);
 
-/// The measurements of one peer.
+/// Measurements of one peer.
 pub(super) struct Measures {
-    /// Latencies from the instant a command was given.
+    /// Latencies from the instant at which a command was given.
     pub(super) latencies: Latencies,
-    /// Ticks that ran late, and their total lateness in microseconds.
+    /// Number of late ticks, and their total lateness in microseconds.
     pub(super) stalls: (u32, u64),
     pub(super) trace: Trace,
-    /// The instant from which commands count.
+    /// Time from which commands count.
     counts_from: Time,
-    /// Commands applied of each player.
+    /// Number of applied commands, by player.
     applied: [u32; PLAYERS_MAX],
-    /// Commands given here.
+    /// Number of commands given here.
     given: u32,
     /// Own commands for a tick that is not open yet, each with its number.
     unopened: VecDeque<(u32, Tick)>,
-    /// Own commands that have not run: when the view first showed each.
+    /// Own commands that have not run: the time at which the view first showed each.
     under_way: VecDeque<Option<Time>>,
-    /// By player: commands that have run but are not shown yet.
+    /// Commands that have run but are not shown yet, by player.
     unshown: [VecDeque<Unshown>; PLAYERS_MAX],
 }
 
-/// A command that ran and has not been shown.
+/// Command that ran and has not been shown.
 struct Unshown {
     applied: Applied,
-    /// When it was given.
+    /// Time at which it was given.
     given: Option<Time>,
-    /// Commands of its player in the first state that has it.
+    /// Its player's command count once this command has run.
     count: u32,
 }
 
@@ -60,13 +60,13 @@ impl Measures {
         }
     }
 
-    /// Tick 0 is at `begin`.
+    /// Sets the time of tick 0.
     pub(super) const fn begin(&mut self, begin: Time) {
         self.counts_from = begin.plus(WARM_UP);
     }
 
-    /// A command of this player was given, scheduled for the instant `due` if any, and for tick `wish`: if
-    /// that tick is not `open` yet, the command counts as given when it opens.
+    /// Records a command of this player, scheduled for the instant `due` if any, and for tick `wish`: if that tick is
+    /// not `open` yet, the command counts as given when it opens.
     pub(super) fn given(&mut self, now: Time, due: Option<Time>, (wish, open): (Tick, Tick), me: PlayerId) {
         if wish > open {
             push(&mut self.unopened, UNDER_WAY_MAX, (self.given, wish));
@@ -77,15 +77,15 @@ impl Measures {
         push(&mut self.under_way, UNDER_WAY_MAX, None);
     }
 
-    /// Tick `open` is now open for commands.
+    /// Records that tick `open` is open for commands.
     pub(super) fn opened(&mut self, now: Time, open: Tick, me: PlayerId) {
         while let Some((id, _)) = self.unopened.pop_front_if(|(_, wish)| *wish <= open) {
             self.trace.given(id, me, now, None);
         }
     }
 
-    /// A tick has run and led to `state`. With `is_served` the tick came from the server, and the others'
-    /// inputs for it are not reported.
+    /// Records a tick that has run and led to `state`. With `is_served` the tick came from the server, and the
+    /// others' inputs for it are not reported.
     pub(super) fn ran(
         &mut self,
         now: Time,
@@ -149,8 +149,7 @@ impl Measures {
         unshown.push_back(Unshown { applied, given, count });
     }
 
-    /// The view shows `drawn`, and the world is `confirmed`: notes the commands that are shown for the first
-    /// time.
+    /// Records the commands that the view shows for the first time in `drawn`, given the `confirmed` world.
     pub(super) fn look(&mut self, now: Time, confirmed: &GameState, drawn: &GameState, me: PlayerId) {
         for player in 0..confirmed.players.len() {
             let reached = drawn.players.commands[player];
@@ -174,14 +173,14 @@ impl Measures {
         self.trace.applied(&Applied { shown: Some(shown), ..unshown.applied });
     }
 
-    /// Commands not shown by now never will be: another state was adopted, or the match is over.
+    /// Discards commands that will never be shown, since another state was adopted or the match is over.
     pub(super) fn give_up_unshown(&mut self) {
         for unshown in self.unshown.iter_mut().flat_map(|unshown| unshown.drain(..)) {
             self.trace.applied(&unshown.applied);
         }
     }
 
-    /// The input delay has moved.
+    /// Records a change of the input delay.
     pub(super) fn delay_moved(&mut self, tick: Tick, delay_us: i64) {
         self.trace.delay(tick, delay_us);
     }

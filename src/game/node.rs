@@ -1,5 +1,5 @@
-//! The interface of a match to its driver, on a peer and on a server alike: in real time a thread
-//! ([`super::NodeThread`]), in virtual time the lab's simulated network, and tests.
+//! The interface between a match, on a peer or on a server, and its driver: a thread in real time
+//! ([`super::NodeThread`]), the lab's simulated network in virtual time, and tests.
 
 use super::match_event::MatchEvent;
 use net::{Source, Time, Transmit};
@@ -17,16 +17,16 @@ pub trait Node {
     /// Does everything that is due at `now`: runs ticks, sends, detects silence.
     fn advance(&mut self, now: Time);
 
-    /// The next datagram to send.
+    /// Returns the next datagram to send.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
-    /// The next event.
+    /// Returns the next event.
     fn poll_event(&mut self) -> Option<MatchEvent>;
 
-    /// When [`Self::advance`] is next due, unless a datagram arrives before.
+    /// Returns when [`Self::advance`] is next due, unless a datagram arrives before.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Whether the match is over, and all others that must know it do.
+    /// Whether the match is over and no other node still needs to be notified.
     fn is_over(&self) -> bool;
 
     /// Leaves the match, and notifies the others.

@@ -11,42 +11,42 @@ use super::shared_steps::SharedSteps;
 use super::trace::Trace;
 use sim::{GameState, Map, Rules, Tick};
 
-/// A peer's options for a match, other than its session.
+/// Options of a peer for a match, other than its session.
 #[derive(Debug, Default)]
 pub struct MatchOptions {
     /// Rules that are not among the embedded ones.
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
-    /// The state before tick 0 in place of that of the rules, the same at every node: armies that no rules make, for
+    /// State before tick 0 in place of that of the rules, the same at every node: armies that no rules create, for
     /// measurements.
     pub first: Option<Arc<GameState>>,
-    /// The program that controls this seat.
+    /// Controller of this seat.
     pub controller: Option<ControllerChoice>,
-    /// The scripted commands of this seat, in place of a controller.
+    /// Scripted commands of this seat, in place of a controller.
     pub script: Option<Script>,
-    /// Where to record, without the file extension.
+    /// Path of the recording, without the extension.
     pub record: Option<PathBuf>,
-    /// Where to trace.
+    /// Trace to write.
     pub trace: Option<Trace>,
-    /// Whether own commands are shown before they are confirmed.
+    /// Whether a player's own commands are shown before they are confirmed.
     pub prediction: bool,
-    /// How many updates the confirmed view of a match with a server lags behind.
+    /// Interpolation delay of a match with a server, in updates.
     pub interpolation: u32,
-    /// Updates per second of a server.
+    /// Update rate of a server, per second.
     pub updates: u32,
-    /// A divergence to inject.
+    /// Divergence to inject.
     pub inject: Option<Inject>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
-    /// For a peer of a virtual match: the ticks that others have run already.
+    /// Ticks that other peers have already run, for a peer of a virtual match.
     pub steps: Option<SharedSteps>,
-    /// The clock of the match's thread.
+    /// Clock of the match's thread.
     pub clock: MatchClock,
 }
 
 impl MatchOptions {
-    /// The options of the next match over the same links, with files of its own; tracing and injection apply
+    /// Returns the options of the next match over the same links, with files of its own; tracing and injection apply
     /// to the first match only.
     #[must_use]
     pub(super) fn again(self, lasted_s: u64) -> Self {
@@ -56,7 +56,7 @@ impl MatchOptions {
     }
 }
 
-/// `a` becomes `a-match2`, and that `a-match3`; the extension stays.
+/// Numbers a name: `a` becomes `a-match2`, and that `a-match3`; the extension stays.
 pub(super) fn next_name(path: &Path) -> PathBuf {
     let is_whole = path.extension().is_some_and(|ending| ending == "mra");
     let name = if is_whole { path.file_stem() } else { path.file_name() };
@@ -65,19 +65,19 @@ pub(super) fn next_name(path: &Path) -> PathBuf {
         let (stem, number) = name.rsplit_once("-match")?;
         Some((OsStr::new(stem), number.parse::<u8>().ok()?))
     });
-    // A name that is no Unicode is not taken apart: it gets longer with each match.
+    // A name that is not Unicode is not parsed: it grows with each match.
     let (stem, number) = numbered.unwrap_or((name, 1));
     let mut next = stem.to_owned();
     next.push(format!("-match{}{}", u16::from(number) + 1, if is_whole { ".mra" } else { "" }));
     path.with_file_name(next)
 }
 
-/// A change to the state that the other peers do not make: a test of the desync check.
+/// State change that the other peers do not make, to test desync detection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inject {
-    /// After this tick, so that it is the first to differ.
+    /// Tick after which it is made, so that this is the first to differ.
     pub tick: Tick,
-    /// Of this field, such as `units[0].hp`.
+    /// Field to change, such as `units[0].hp`.
     pub field: String,
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_match_of_a_row_has_a_name_of_its_own() {
+    fn consecutive_matches_have_their_own_names() {
         let next = |name: &str| next_name(Path::new(name)).display().to_string();
         assert_eq!(next("a/20261121-host-4711"), "a/20261121-host-4711-match2");
         assert_eq!(next("a/20261121-host-4711-match2"), "a/20261121-host-4711-match3");

@@ -1,16 +1,16 @@
-//! How a match ends, and why there may be none.
+//! Outcomes of a match, and reasons why there may be none.
 
 use super::data::{WorldError, embedded_maps, embedded_rules};
 use net::Refusal;
 use replay::VERSION;
 use sim::{NoSuchField, Outcome, PlayerId, World, fingerprint};
 
-/// Why and how a match ended.
+/// Reason why a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchOutcome {
-    /// By the rules.
+    /// The rules ended it.
     Rules(Outcome),
-    /// After the agreed number of ticks.
+    /// The agreed number of ticks is over.
     TickLimit,
     /// A peer left.
     PeerLeft(PlayerId),
@@ -23,7 +23,7 @@ pub enum MatchOutcome {
 }
 
 impl MatchOutcome {
-    /// Its name in results and replays.
+    /// Returns its name in results and replays.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,12 +36,13 @@ impl MatchOutcome {
         }
     }
 
-    /// How a match ended in which this player departed.
+    /// Returns the outcome of a match in which this player departed.
     pub(super) const fn departed(player: PlayerId, is_lost: bool) -> Self {
         if is_lost { Self::PeerLost(player) } else { Self::PeerLeft(player) }
     }
 
-    /// How a match ended all of whose ticks have run: `departed` if its other players surrendered by departing.
+    /// Returns the outcome of a match all of whose ticks have run: `departed` if its other players surrendered by
+    /// departing.
     pub(super) fn finished(world: Option<&World>, departed: Option<Self>) -> Result<Self, MatchError> {
         match world.ok_or(MatchError::NoRematch)?.state().outcome() {
             Outcome::Running => Ok(Self::TickLimit),
@@ -51,10 +52,10 @@ impl MatchOutcome {
     }
 }
 
-/// The word for an end by [`MatchError::Internal`] in replays.
+/// Name of [`MatchError::Internal`] in replays.
 pub(super) const INTERNAL_ERROR: &str = "internal_error";
 
-/// Why a match could not be played.
+/// Reason why a match could not be played.
 #[derive(Debug, thiserror::Error)]
 pub enum MatchError {
     /// The host refused.
@@ -72,19 +73,19 @@ pub enum MatchError {
     /// The host plays in a world that cannot be built here.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The field to disturb does not exist.
+    /// The field to change does not exist.
     #[error("--inject-desync {field}: {error}")]
     Inject {
-        /// The field.
+        /// Name of the field.
         field: String,
-        /// Why it cannot.
+        /// Reason why it does not exist.
         error: NoSuchField,
     },
     /// This player left before there was a match.
     #[error("left before the match began")]
     NotBegun,
     /// A player has left instead of voting for a rematch.
-    #[error("somebody has left, and there is no rematch")]
+    #[error("a player has left, so there is no rematch")]
     NoRematch,
     /// The server expelled this client.
     #[error("the server rejected too many of this client's messages and expelled it")]
@@ -106,7 +107,7 @@ pub enum MatchError {
     LostEarly(PlayerId),
 }
 
-/// A name for the server, the host or another player, before the match has names: seat 0 is the host's.
+/// Names the server, the host or another player, before the match has names: seat 0 is the host's.
 fn party(player: PlayerId) -> String {
     match player {
         PlayerId::NONE => "the server".into(),
@@ -115,7 +116,7 @@ fn party(player: PlayerId) -> String {
     }
 }
 
-/// The host's rules or map and the requested ones, by name if they are built in.
+/// Names the host's rules or map and the requested ones, if they are built in.
 fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> String {
     let named = |print| embedded.iter().find(|(known, _)| *known == print).map(|(_, name)| name);
     let asked = named(guest).map_or_else(|| "your file's".to_owned(), Clone::clone);
@@ -125,7 +126,7 @@ fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> S
     }
 }
 
-/// A refusal in words, with what to do about it in any program.
+/// Describes a refusal, and what to do about it in any program.
 fn describe(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Protocol { host, guest } => {
@@ -160,7 +161,9 @@ fn describe(refusal: &Refusal) -> String {
         Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free"),
         Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
         Refusal::Running => "the match has begun already; wait for the next one".into(),
-        Refusal::Token => "it keeps no seat for this token: its time is over, or the match is another".into(),
+        Refusal::Token => {
+            "it keeps no seat for this token: the seat has expired, or this is another match".into()
+        }
         Refusal::Address { most } => format!(
             "{most} of its seats, the most for one address, are taken from yours; its host allows more with \
              --shared-address or a room code"

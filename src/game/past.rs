@@ -1,9 +1,8 @@
-//! The view of a match with a server without prediction: it lags some updates behind, so that there usually
-//! is a later one to move toward.
+//! The interpolated view of a match with a server without prediction: it lags some updates behind, so that there
+//! usually is a later one to move toward.
 //!
-//! Updates contain every tick, so nothing is interpolated between two states: the ticks run once more, each
-//! at its time. A late update is bridged by at most one update interval, in which all players hold their
-//! controls.
+//! Updates contain every tick, so nothing is interpolated between two states: the ticks run once more, each at its
+//! time. A late update is bridged by at most one update interval, in which all players hold their controls.
 
 use std::collections::VecDeque;
 
@@ -11,7 +10,7 @@ use super::predictor::Predictor;
 use net::{Time, UPDATE_TICKS_MAX};
 use sim::{Event, GameState, PlayerId, Tick, TickInputs, World};
 
-/// A world some updates behind the confirmed one.
+/// World some updates behind the confirmed one.
 pub(super) struct Past {
     world: World,
     /// Ticks that have run in the confirmed world and are not shown yet.
@@ -21,13 +20,13 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// Shows `confirmed`, with no ticks queued.
+    /// Starts from `confirmed`, with no ticks queued.
     pub(super) fn new(confirmed: &World, me: PlayerId) -> Self {
         let waiting = VecDeque::with_capacity(UPDATE_TICKS_MAX);
         Self { world: confirmed.clone(), waiting, bridge: Predictor::new(confirmed, me) }
     }
 
-    /// A tick has run in the confirmed world.
+    /// Queues a tick that has run in the confirmed world.
     pub(super) fn keep(&mut self, inputs: &TickInputs) {
         if self.waiting.len() == UPDATE_TICKS_MAX {
             self.step();
@@ -35,15 +34,15 @@ impl Past {
         self.waiting.push_back(inputs.clone());
     }
 
-    /// No ticks lead to this state, so it is shown at once.
+    /// Shows a state immediately, since no ticks lead to it.
     pub(super) fn adopt(&mut self, state: &GameState) {
         self.waiting.clear();
-        // The confirmed world, which has the same setup, has accepted it, too.
+        // The confirmed world, with the same setup, has accepted it, too.
         let _ = self.world.adopt(state);
     }
 
-    /// Shows the state before `next`, or, if its ticks have not arrived, at most `longest` ticks beyond the
-    /// last one. `ran` gets the events of each tick.
+    /// Shows the state before `next`, or, if its ticks have not arrived, at most `longest` ticks beyond the last one.
+    /// `ran` receives the events of each tick.
     pub(super) fn advance(
         &mut self,
         now: Time,
@@ -66,12 +65,12 @@ impl Past {
         }
     }
 
-    /// The world to show.
+    /// Returns the world to show.
     pub(super) const fn seen(&self) -> &Predictor {
         &self.bridge
     }
 
-    /// The tick at whose time the view changes next, with at most `longest` ticks beyond the last received
+    /// Returns the tick at whose time the view changes next, with at most `longest` ticks beyond the last received
     /// one; `None` until an update arrives.
     pub(super) fn next(&self, longest: u32) -> Option<Tick> {
         let (here, seen) = (self.world.state().tick(), self.bridge.world().state().tick());

@@ -1,8 +1,8 @@
-//! What a player sees before it is confirmed: a copy of the world, advanced with the player's own inputs.
+//! Client-side prediction: a copy of the world, advanced with the player's own inputs before they are confirmed.
 //!
-//! The base is the newest confirmed state: with a server that of its newest update, in lockstep that after
-//! the last tick. Other players are assumed to hold their controls and give no commands. Mispredictions are
-//! corrected by blending the picture toward the right positions.
+//! The base is the newest confirmed state: with a server that of its newest update, in lockstep that after the last
+//! tick. Other players are assumed to hold their controls and give no commands. Mispredictions are corrected by
+//! blending the view toward the right positions.
 
 use core::iter::Peekable;
 use core::time::Duration;
@@ -11,44 +11,44 @@ use net::Time;
 use sim::math::{Fx, Vec2};
 use sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
 
-/// Most ticks that are predicted; beyond that the picture waits.
+/// Maximum number of predicted ticks; beyond that the view waits.
 pub const HORIZON_TICKS_MAX: u32 = 64;
-/// How long a corrected unit takes to blend to its right position.
+/// Time in which a corrected unit blends to its right position.
 const BLEND: Duration = Duration::from_millis(100);
-/// Above this error a unit snaps to its position at once: one tile.
+/// Error above which a unit snaps to its position: one tile.
 const SNAP: Fx = Fx::ONE;
-/// Above this error of the own hero a correction is counted: a quarter of a tile.
+/// Error of the player's hero above which a correction is counted: a quarter of a tile.
 const COUNTED: Fx = Fx::from_bits(1 << 14);
 
 /// Statistics of prediction accuracy.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct PredictionCounts {
-    /// States that were compared with their prediction.
+    /// Number of states that were compared with their prediction.
     pub compared: u64,
-    /// Of these, those in which any unit was in another position.
+    /// Number of these in which any unit was in another position.
     pub mispredicted: u64,
-    /// Errors of the own hero of more than a quarter of a tile.
+    /// Number of errors of the player's hero of more than a quarter of a tile.
     #[serde(skip)]
     pub corrections: u64,
-    /// The largest error of the own hero, in tiles.
+    /// Largest error of the player's hero, in tiles.
     #[serde(rename = "error_max_tiles")]
     pub error_max: f64,
 }
 
-/// The predicted world.
+/// Predicted world.
 pub struct Predictor {
     world: World,
     me: PlayerId,
-    /// The tick of the state that the prediction is based on.
+    /// Tick of the state on which the prediction is based.
     base: Tick,
-    /// The world as predicted before the new base.
+    /// World as predicted before the new base.
     before: GameState,
     inputs: TickInputs,
     slides: Vec<Slide>,
     counts: PredictionCounts,
 }
 
-/// A unit blending to its right position.
+/// Unit that blends to its right position.
 #[derive(Clone, Copy, Debug)]
 struct Slide {
     unit: UnitId,
@@ -58,7 +58,7 @@ struct Slide {
 }
 
 impl Predictor {
-    /// Starts with nothing predicted.
+    /// Creates a predictor with nothing predicted.
     #[must_use]
     pub fn new(confirmed: &World, me: PlayerId) -> Self {
         let units = confirmed.state().units.len();
@@ -93,7 +93,7 @@ impl Predictor {
         if !is_new && horizon <= shown {
             return;
         }
-        // The picture never goes back in time.
+        // The view never goes back in time.
         let end = horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX)));
         let mut own = own.peekable();
         loop {
@@ -130,7 +130,7 @@ impl Predictor {
         self.world.step(&self.inputs);
     }
 
-    /// The world has reached the tick that was shown before: compares the two.
+    /// Compares the prediction, once the world has reached the tick that was shown before.
     fn compare(&mut self, now: Time) {
         self.counts.compared += 1;
         let state = self.world.state();
@@ -160,13 +160,13 @@ impl Predictor {
         self.counts.mispredicted += u64::from(is_off);
     }
 
-    /// The predicted world.
+    /// Returns the predicted world.
     #[must_use]
     pub const fn world(&self) -> &World {
         &self.world
     }
 
-    /// Statistics so far.
+    /// Returns the statistics so far.
     #[must_use]
     pub const fn counts(&self) -> &PredictionCounts {
         &self.counts
@@ -186,7 +186,7 @@ impl Predictor {
 }
 
 impl Slide {
-    /// The remaining error of the picture.
+    /// Returns the remaining error of the view.
     fn left(&self, now: Time) -> Vec2 {
         let (passed, whole) = (now.since(self.since).min(BLEND).as_micros() as i32, BLEND.as_micros() as i32);
         let part = |off: Fx| sim::math::mul_div(off, whole - passed, whole);
@@ -194,7 +194,7 @@ impl Slide {
     }
 }
 
-/// The controls that a player held in the last tick.
+/// Returns the controls that a player held in the last tick.
 fn held(state: &GameState, player: PlayerId) -> HeroControl {
     let (players, at) = (&state.players, player.index());
     HeroControl {
@@ -224,7 +224,7 @@ mod tests {
         PlayerInput { hero, ..PlayerInput::default() }
     }
 
-    /// A second in which a hero turns every tenth tick, confirmed `lag` ticks late, with each input applied
+    /// Simulates a second in which a hero turns every tenth tick, confirmed `lag` ticks late, with each input applied
     /// `late` ticks after its own.
     fn play(lag: u32, late: u32) -> Predictor {
         let mut confirmed = world();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_in_time_is_predicted_exactly() {
+    fn inputs_in_time_are_predicted_exactly() {
         let predictor = play(7, 0);
         let counts = predictor.counts();
         assert!(counts.compared > 40, "{counts:?}");
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_is_corrected_by_sliding() {
+    fn late_inputs_are_corrected_smoothly() {
         let predictor = play(7, 1);
         let counts = predictor.counts();
         assert!(counts.mispredicted > 0 && counts.corrections == 0, "{counts:?}");

@@ -2,19 +2,19 @@
 
 use sim::{GameState, INPUT_BYTES_MAX, PLAYERS_MAX, Tick, TickInputs};
 
-/// Ticks kept; a difference is detected within twice the lead of a peer.
+/// Number of ticks kept; a difference is detected within twice the lead of a peer.
 const KEPT: usize = 96;
-/// Bytes that the inputs of a tick may take.
+/// Maximum size of a tick's inputs, in bytes.
 const INPUTS_BYTES: usize = 8 + PLAYERS_MAX * INPUT_BYTES_MAX;
 
-/// The inputs of the last ticks and the states after them.
+/// Inputs of the last ticks and the states after them.
 #[derive(Default)]
 pub(super) struct RecentTicks {
     ring: Vec<Recent>,
 }
 
 struct Recent {
-    /// Set once there is a state.
+    /// Tick of the state; `None` until there is one.
     tick: Option<Tick>,
     inputs: Vec<u8>,
     state: GameState,
@@ -41,12 +41,12 @@ impl RecentTicks {
         slot.inputs = postcard::to_extend(inputs, bytes).expect("memory is all it needs");
     }
 
-    /// The state after `tick`.
+    /// Returns the state after `tick`.
     pub(super) fn state(&self, tick: Tick) -> Option<&GameState> {
         Some(&self.slot(tick)?.state)
     }
 
-    /// The inputs of `tick`, in canonical bytes.
+    /// Returns the inputs of `tick`, in canonical bytes.
     pub(super) fn inputs(&self, tick: Tick) -> Option<&[u8]> {
         Some(&self.slot(tick)?.inputs)
     }

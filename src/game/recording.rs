@@ -7,21 +7,21 @@ use net::Roster;
 use replay::{RecordError, RecordStatus, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
 
-/// A recording, or none; ticks written to none are dropped.
+/// Recording, or none; ticks written to none are dropped.
 #[derive(Default)]
 pub(super) struct Recording {
     recorder: Option<ReplayRecorder>,
     /// Whether its failure has been reported.
     is_reported: bool,
-    /// The finished file.
+    /// Path of the finished file.
     path: Option<PathBuf>,
-    /// The file that is not whole, and why.
+    /// Path of an incomplete file, with the reason.
     error: Option<String>,
 }
 
 impl Recording {
-    /// Starts recording what `player`, or a server, sees, or returns its failure, which does not cost the match. Call it
-    /// only once tick 0 is agreed, so that a match that never starts leaves no file.
+    /// Starts recording what `player` or a server sees, or returns a failure event, since a failure does not end the
+    /// match. Must not be called before tick 0 is agreed, so that a match that never starts leaves no file.
     pub(super) fn begin(
         &mut self,
         path: &Path,
@@ -48,14 +48,14 @@ impl Recording {
         }
     }
 
-    /// Notes that a player has no input from `tick` on.
+    /// Records that a player has no input from `tick` on.
     pub(super) fn departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
         if let Some(recorder) = &mut self.recorder {
             recorder.event(tick, if is_lost { ReplayEvent::Lost(player) } else { ReplayEvent::Left(player) });
         }
     }
 
-    /// Its failure, returned once.
+    /// Returns its failure, once.
     pub(super) fn failure(&mut self) -> Option<MatchEvent> {
         let recorder = self.recorder.as_ref().filter(|_| !self.is_reported)?;
         let RecordStatus::Stopped(error) = recorder.status() else { return None };
@@ -64,7 +64,7 @@ impl Recording {
         Some(self.failed(&file, &error))
     }
 
-    /// Notes a failure with its file.
+    /// Records a failure with its file.
     fn failed(&mut self, file: &Path, error: &RecordError) -> MatchEvent {
         let why =
             if error.file().is_some() { error.to_string() } else { format!("{}: {error}", file.display()) };
@@ -72,7 +72,7 @@ impl Recording {
         MatchEvent::RecordingStopped(why)
     }
 
-    /// Stops recording without a result. False if nothing was recorded.
+    /// Stops recording without a result. Returns false if nothing was recorded.
     pub(super) fn stop(&mut self) -> bool {
         self.recorder.take().is_some()
     }
@@ -90,12 +90,12 @@ impl Recording {
         }
     }
 
-    /// The file that is not whole, and why, returned once.
+    /// Returns the path of an incomplete file, with the reason, once.
     pub(super) fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }
 
-    /// The path of the finished file.
+    /// Returns the path of the finished file.
     pub(super) fn take_path(&mut self) -> Option<PathBuf> {
         self.path.take()
     }

@@ -9,26 +9,26 @@ use net::Time;
 use replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
 use sim::{Tick, World};
 
-/// Most ticks simulated in one call, so that a slow machine lags instead of freezing.
+/// Maximum number of ticks simulated in one call, so that a slow machine lags instead of freezing.
 const TICKS_PER_CALL_MAX: u32 = 240;
 /// Playback speeds, as multiples of real time.
 pub const REPLAY_SPEEDS: [f32; 7] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 
-/// Why a replay cannot be watched.
+/// Reason why a replay cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It is not for this simulation.
+    /// The file is for another simulation.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// It cannot seek there.
+    /// The file does not allow the seek.
     #[error(transparent)]
     Seek(#[from] SeekError),
 }
 
-/// A replay being watched. It has no thread: the user interface calls [`Self::advance`].
+/// Replay being watched. It has no thread: the user interface calls [`Self::advance`].
 pub struct ReplayMatch {
     replay: Replay,
     world: World,
@@ -36,9 +36,9 @@ pub struct ReplayMatch {
     buffers: Buffers,
     /// Events since they were last taken, or since the last seek.
     backlog: EventBacklog,
-    /// The time last passed to [`Self::advance`].
+    /// Time last passed to [`Self::advance`].
     now: Time,
-    /// The playback position, in microseconds of the match.
+    /// Playback position, in microseconds of match time.
     played_us: f64,
     speed: f32,
     is_paused: bool,
@@ -46,7 +46,7 @@ pub struct ReplayMatch {
 }
 
 impl ReplayMatch {
-    /// Opens a file at its beginning.
+    /// Opens a replay at its beginning.
     ///
     /// # Errors
     /// If it cannot be played.
@@ -94,7 +94,7 @@ impl ReplayMatch {
         self.played_us = self.played_us.min(reached as f64);
     }
 
-    /// Runs one tick, as a single step of a paused replay too. False at the end.
+    /// Runs one tick, also while paused. Returns false at the end.
     pub fn step(&mut self) -> bool {
         let inputs = loop {
             match self.replay.next() {
@@ -130,7 +130,7 @@ impl ReplayMatch {
         Ok(())
     }
 
-    /// The view, and the interpolation factor from its previous to its current state.
+    /// Returns the view, and the interpolation factor from its previous to its current state.
     #[must_use]
     pub fn view(&self) -> (&View, f32) {
         let rate = self.view.setup.tick_rate;
@@ -144,19 +144,19 @@ impl ReplayMatch {
         core::mem::swap(&mut self.backlog, events);
     }
 
-    /// The header: players and match configuration.
+    /// Returns the header: players and match configuration.
     #[must_use]
     pub fn header(&self) -> &ReplayHeader {
         self.replay.header()
     }
 
-    /// The tick at which it ends, if the file is complete.
+    /// Returns the tick at which it ends, if the file is complete.
     #[must_use]
     pub fn length(&self) -> Option<u32> {
         self.replay.promised_ticks()
     }
 
-    /// How the match ended, once that has been reached.
+    /// Returns the outcome, once the end has been reached.
     #[must_use]
     pub fn trailer(&self) -> Option<&Trailer> {
         self.replay.trailer()
@@ -168,13 +168,13 @@ impl ReplayMatch {
         self.is_over
     }
 
-    /// Times real time.
+    /// Returns the speed, as a multiple of real time.
     #[must_use]
     pub const fn speed(&self) -> f32 {
         self.speed
     }
 
-    /// Sets the speed, from the least to the greatest of [`REPLAY_SPEEDS`].
+    /// Sets the speed, within [`REPLAY_SPEEDS`].
     pub const fn set_speed(&mut self, speed: f32) {
         self.speed = speed.clamp(REPLAY_SPEEDS[0], REPLAY_SPEEDS[REPLAY_SPEEDS.len() - 1]);
     }

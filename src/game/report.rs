@@ -7,39 +7,39 @@ use serde::{Serialize, Serializer};
 use net::Equivocation;
 use sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
-/// The first difference between the peers' states. All write the same: lists are in the order of seats.
+/// First difference between the peers' states. All peers write the same report: lists are in the order of seats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DesyncReport {
-    /// The first tick after which the states differ.
+    /// First tick after which the states differ.
     pub tick: u32,
-    /// The parties whose states they are.
+    /// Owners of the states.
     pub seats: ArrayVec<Party, PLAYERS_MAX>,
-    /// Parties whose state differs from that of the majority, or from the result of running a client's ticks
-    /// again; empty if undecided.
+    /// Parties whose state differs from that of the majority, or from the result of running a client's ticks again;
+    /// empty if undecided.
     pub odd: ArrayVec<Party, PLAYERS_MAX>,
-    /// The table, if the states were available for comparison.
+    /// Table, if the states were available for comparison.
     pub part: Option<&'static str>,
-    /// The row in that table.
+    /// Row in that table.
     pub row: Option<usize>,
-    /// The unit in that row, as `index.generation`, where the table has units.
+    /// Unit in that row, as `index.generation`, where the table has units.
     pub unit: Option<String>,
-    /// The column.
+    /// Column of the difference.
     pub field: Option<&'static str>,
-    /// The value in each state, fixed-point numbers by their bits; null if the row does not exist, or if the
-    /// state first differs in another field.
+    /// Value in each state, fixed-point numbers by their bits; null if the row does not exist, or if the state first
+    /// differs in another field.
     pub values: ArrayVec<Option<i64>, PLAYERS_MAX>,
-    /// The tables that differ.
+    /// Tables that differ.
     pub parts: Vec<&'static str>,
     /// Hash of each state.
     pub hashes: ArrayVec<Option<String>, PLAYERS_MAX>,
-    /// The seed of the match.
+    /// Seed of the match.
     pub seed: u64,
-    /// The proof of who has sent different inputs to different peers, if there is one.
+    /// Proof that a player sent different inputs to different peers, if there is one.
     #[serde(serialize_with = "equivocation")]
     pub equivocation: Option<Equivocation>,
 }
 
-/// The owner of a state.
+/// Owner of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
     /// A peer or a client.
@@ -48,7 +48,7 @@ pub enum Party {
     Server,
 }
 
-/// A party and its state, if it is known.
+/// Party and its state, if known.
 pub(super) type Side<'a> = (Party, Option<&'a GameState>);
 
 impl DesyncReport {
@@ -59,7 +59,7 @@ impl DesyncReport {
         let hashes: ArrayVec<Option<StateHash>, PLAYERS_MAX> =
             sides.iter().map(|(_, state)| state.map(GameState::hash)).collect();
         let most = majority(&hashes);
-        // The reference for the comparison: a state of the majority if there is one.
+        // The states are compared with one of the majority, if there is one.
         let model = most.unwrap_or(0);
         let differs = |&i: &usize| hashes[i] != hashes[model];
         let other = (0..sides.len()).find(differs);
@@ -104,7 +104,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// A seat's number, or `"server"`.
+/// Serialises as a seat's number, or `"server"`.
 impl Serialize for Party {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -114,7 +114,7 @@ impl Serialize for Party {
     }
 }
 
-/// In hex: what a third party needs to check it.
+/// Serialises in hex everything that a third party needs to check the proof.
 fn equivocation<S: Serializer>(found: &Option<Equivocation>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Said {
@@ -144,7 +144,7 @@ const fn swapped(values: [Option<i64>; 2]) -> [Option<i64>; 2] {
     [values[1], values[0]]
 }
 
-/// A member of the majority: more than half of the peers have the same state.
+/// Returns the index of a member of the majority, if more than half of the peers have the same state.
 fn majority(hashes: &[Option<StateHash>]) -> Option<usize> {
     let alike = |hash| hashes.iter().filter(|&other| other == hash).count();
     hashes.iter().position(|hash| hash.is_some() && alike(hash) * 2 > hashes.len())

@@ -17,28 +17,27 @@ use super::outcome::MatchError;
 use net::{DropCause, Expected, Time};
 use transport::{Impairment, LinkSpec, Timer, Udp, clock};
 
-/// Capacity of the queues of controls and reports; excess reports are dropped, senders of excess controls
-/// block.
+/// Capacity of the queues of controls and reports; excess reports are dropped, senders of excess controls block.
 const QUEUE_MAX: usize = 256;
-/// Longest sleep if nothing is due.
+/// Maximum sleep if nothing is due.
 const IDLE: Duration = Duration::from_millis(100);
-/// Most datagrams handled before the match advances again.
+/// Maximum number of datagrams handled before the match advances again.
 const BATCH_MAX: usize = 256;
-/// How long the others may take to acknowledge that this match has failed.
+/// Time for the others to acknowledge that this match has failed.
 const GOOD_BYE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What a node's thread requires in addition to [`Node`].
+/// Requirements of a node's thread, in addition to [`Node`].
 pub trait Threaded: Node + Sized + Send + 'static {
-    /// A control message.
+    /// Type of control messages.
     type Control: Send + 'static;
-    /// A progress report.
+    /// Type of progress reports.
     type Progress: Send + 'static;
-    /// The result when the thread has ended.
+    /// Type of the result of an ended thread.
     type Finished: Send + 'static;
-    /// An observer, called after every step.
+    /// Type of the observer, which is called after every step.
     type Watch: Send + 'static;
 
-    /// The thread's name.
+    /// Name of the thread.
     const NAME: &'static str;
     /// Interval between reports of [`Self::status`].
     const STATUS_EVERY: Duration;
@@ -48,13 +47,13 @@ pub trait Threaded: Node + Sized + Send + 'static {
     /// Sets this computer's own addresses.
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>);
 
-    /// Which datagrams the session can use now.
+    /// Returns the datagrams that the session can use now.
     fn expected(&self) -> Expected;
 
-    /// Counts datagrams that were dropped because they are not among them.
+    /// Counts datagrams that were dropped as unexpected.
     fn count_refused(&mut self, cause: DropCause, times: u64);
 
-    /// The clock that says when something is due.
+    /// Returns the clock that decides when something is due.
     fn clock(&self) -> MatchClock {
         MatchClock::default()
     }
@@ -62,21 +61,21 @@ pub trait Threaded: Node + Sized + Send + 'static {
     /// Executes a control that was given at `now`.
     fn control(&mut self, now: Time, control: Self::Control);
 
-    /// The current status.
+    /// Returns the current status.
     fn status(&self) -> Self::Progress;
 
     /// Updates the observer.
     fn look(&mut self, now: Time, watch: &mut Self::Watch);
 
-    /// The program panicked while it played: ends the match with this error, closes the recording as far as
-    /// it has come, and notifies the others. The world may be inconsistent, so it is not used any more.
+    /// Ends the match after a panic with this error, closes the recording with the ticks so far, and notifies the
+    /// others. The world may be inconsistent, so it is not used any more.
     fn break_off(&mut self, error: MatchError);
 
-    /// After [`Self::break_off`]: keeps notifying the others. True once all have acknowledged, or nobody
-    /// answers.
+    /// Continues to notify the others after [`Self::break_off`]. Returns true once all have acknowledged, or none of
+    /// them answers.
     fn say_good_bye(&mut self, now: Time) -> bool;
 
-    /// The result of a match that is over and used this much CPU time of the process; or the next match, with
+    /// Returns the result of a match that is over and used this much CPU time of the process; or the next match, with
     /// a report of the last.
     fn conclude(
         self,
@@ -84,11 +83,11 @@ pub trait Threaded: Node + Sized + Send + 'static {
         cpu_us: u64,
     ) -> ControlFlow<Self::Finished, (Self, Option<Self::Progress>)>;
 
-    /// The result if the thread itself panicked.
+    /// Returns the result if the thread itself panicked.
     fn broken_down(error: MatchError) -> Self::Finished;
 }
 
-/// A node on a thread of its own.
+/// Node on a thread of its own.
 pub struct NodeThread<N: Threaded> {
     pub(super) control: Sender<N::Control>,
     progress: Receiver<N::Progress>,
@@ -96,7 +95,7 @@ pub struct NodeThread<N: Threaded> {
 }
 
 impl<N: Threaded> NodeThread<N> {
-    /// Starts it on `udp`; datagrams it sends pass through `link` first, if one is given.
+    /// Starts the thread on `udp`; datagrams that it sends pass through `link` first, if one is given.
     pub(super) fn spawn(
         mut node: N,
         udp: Udp,
@@ -113,7 +112,7 @@ impl<N: Threaded> NodeThread<N> {
         Ok(Self { control, progress, thread })
     }
 
-    /// The next report; `None` if there is none within `patience`.
+    /// Returns the next report; `None` if there is none within `patience`.
     ///
     /// # Errors
     /// If the thread has ended and all its reports have been taken.
@@ -133,7 +132,7 @@ impl<N: Threaded> NodeThread<N> {
     }
 }
 
-/// The match thread has ended.
+/// End of the match thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the match has ended")]
 pub struct MatchEnded;
@@ -160,7 +159,7 @@ impl<N: Threaded> Runner<N> {
                 ControlFlow::Break(finished) => return finished,
                 ControlFlow::Continue((next, report)) => {
                     self.node = next;
-                    // The requester of this is listening, or has gone.
+                    // The receiver of this is waiting, or has gone.
                     let _ = report.map(|report| self.reports.send(report));
                 }
             }
@@ -171,11 +170,11 @@ impl<N: Threaded> Runner<N> {
     fn play(&mut self) {
         let mut status_at = self.clock.now();
         loop {
-            // Datagrams that have arrived are handled before silence is judged.
+            // Received datagrams are handled before silence is judged.
             self.receive();
             let now = self.clock.now();
             self.node.advance(now);
-            // Known before anything leaves that will be answered.
+            // Must be set before anything that will be answered is sent.
             self.udp.expect(&self.node.expected());
             self.send(now);
             self.report(now, &mut status_at);
@@ -188,9 +187,9 @@ impl<N: Threaded> Runner<N> {
         self.flush();
     }
 
-    /// The program panicked: ends the match as cleanly as still possible.
+    /// Ends the match after a panic, as cleanly as still possible.
     fn break_off(&mut self, what: String) {
-        // A second panic is ignored; the first one is the one to report.
+        // A second panic is ignored; the first one is to be reported.
         let _ = caught(|| {
             self.node.break_off(MatchError::Internal(what));
             let until = self.clock.now().plus(GOOD_BYE_WITHIN);
@@ -241,19 +240,19 @@ impl<N: Threaded> Runner<N> {
         }
     }
 
-    /// Waits for a control, a datagram or a deadline. Controls come first: datagrams come from anybody, and a flood of
-    /// them must not keep the player from being heard.
+    /// Waits for a control, a datagram or a deadline. Controls come first: anybody can send datagrams, and a flood of
+    /// them must not block the player's controls.
     fn wait(&mut self) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
         let due = [self.node.poll_timeout(), link].into_iter().flatten().min();
         let now = self.clock.now();
         let sleep = due.map_or(IDLE, |due| due.since(now)).min(IDLE);
-        // The timer is the machine's.
+        // The timer uses the machine's clock.
         self.timer.arm(clock::now().plus(sleep));
         select_biased! {
             recv(self.controls) -> control => match control {
                 Ok(control) => self.node.control(self.clock.now(), control),
-                // The controlling end is gone: this node leaves, too.
+                // The controlling end is gone, so this node leaves.
                 Err(_) => {
                     self.controls = never();
                     self.node.leave();

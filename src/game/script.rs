@@ -1,4 +1,4 @@
-//! Open-loop commands at fixed instants: one JSON object a line.
+//! Open-loop commands at fixed instants: one JSON object per line.
 #![cfg_attr(
     not(test),
     deny(
@@ -16,35 +16,35 @@ use serde::{Deserialize, Serialize};
 use crate::text_file::Escaped;
 use sim::Command;
 
-/// Most commands of one script: an hour of five per second.
+/// Maximum number of commands of a script: an hour of five per second.
 pub const SCRIPT_COMMANDS_MAX: usize = 18_000;
-/// Most bytes of the file of a script: an hour of five commands per second that name a dozen units each.
+/// Maximum size of a script file, in bytes: an hour of five commands per second that name a dozen units each.
 pub const SCRIPT_BYTES_MAX: u64 = 8 << 20;
 
-/// One command and its instant.
+/// Command and its instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLine {
-    /// Microseconds from the first tick.
+    /// Time from the first tick, in microseconds.
     pub at_us: u64,
-    /// The command.
+    /// Command to give.
     pub command: Command,
 }
 
-/// A player's commands, in the order of their instants.
+/// Commands of a player, in the order of their instants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     lines: Vec<ScriptLine>,
 }
 
-/// Why a file is not a valid script.
+/// Reason why a file is not a valid script.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// A line is not `{"at_ms":F,"command":{…}}`.
     #[error("line {line}: {}", Escaped(message))]
     Line {
-        /// Counted from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
     /// It has too many commands.
@@ -52,8 +52,8 @@ pub enum ScriptError {
     TooMany,
 }
 
-/// A line as in the file. The tick and player that [`write_json`](replay::write_json) writes beside a
-/// command are accepted and ignored.
+/// Line of the file. The tick and player that [`write_json`](replay::write_json) writes beside a command are accepted
+/// and ignored.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineFile {
@@ -68,7 +68,7 @@ struct LineFile {
 }
 
 impl Script {
-    /// Reads one JSON object a line, `{"at_ms":F,"command":{…}}`; empty lines are skipped.
+    /// Reads one JSON object per line, `{"at_ms":F,"command":{…}}`; empty lines are skipped.
     ///
     /// # Errors
     /// If a line is something else, or there are more than [`SCRIPT_COMMANDS_MAX`] commands.
@@ -81,7 +81,7 @@ impl Script {
             let error = |message: String| ScriptError::Line { line: number, message };
             let line: LineFile = serde_json::from_str(line).map_err(|why| error(why.to_string()))?;
             if !(0.0..=1e9).contains(&line.at_ms) {
-                return Err(error(format!("at_ms is {}, not 0 to a thousand million", line.at_ms)));
+                return Err(error(format!("at_ms is {}, not 0 to 1,000,000,000", line.at_ms)));
             }
             if lines.len() == SCRIPT_COMMANDS_MAX {
                 return Err(ScriptError::TooMany);
@@ -105,7 +105,7 @@ impl Script {
         to.flush()
     }
 
-    /// All commands, in the order of their instants.
+    /// Returns all commands, in the order of their instants.
     #[must_use]
     pub fn lines(&self) -> &[ScriptLine] {
         &self.lines
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_script_is_refused_by_its_line() {
+    fn invalid_scripts_are_refused_with_the_line() {
         let good = r#"{"at_ms":1.5,"command":"Banner"}"#;
         assert_eq!(Script::read(good).expect("good").lines()[0].at_us, 1_500);
         let exported = r#"{"tick":90,"at_ms":1500.0,"player":1,"command":"Banner"}"#;

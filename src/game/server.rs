@@ -1,4 +1,4 @@
-//! A server's match, driven by the time it is given.
+//! A server's match, advanced by its caller.
 
 mod thread;
 
@@ -22,50 +22,50 @@ use net::{
 };
 use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
-/// A server's options for a match, other than its session.
+/// Options of a server for a match, other than its session.
 #[derive(Debug, Default)]
 pub struct ServerOptions {
     /// Rules that are not among the embedded ones.
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
-    /// The state before tick 0 in place of that of the rules: see [`super::MatchOptions::first`].
+    /// State before tick 0 in place of that of the rules: see [`super::MatchOptions::first`].
     pub first: Option<Arc<GameState>>,
-    /// Where to record, without the file extension.
+    /// Path of the recording, without the extension.
     pub record: Option<PathBuf>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
 }
 
 impl ServerOptions {
-    /// The options of the next match on the same socket, with a file of its own.
+    /// Returns the options of the next match on the same socket, with a file of its own.
     fn again(self) -> Self {
         Self { record: self.record.map(|path| next_name(&path)), ..self }
     }
 }
 
-/// The summary of a match on its server.
+/// Summary of a match on its server.
 #[derive(Clone, Debug)]
 pub struct ServerSummary {
-    /// How it ended.
+    /// Outcome of the match.
     pub outcome: MatchOutcome,
-    /// Ticks run.
+    /// Number of ticks run.
     pub ticks: u32,
-    /// Hash after the last of them.
+    /// Hash after the last tick.
     pub hash: StateHash,
-    /// The words of the table.
+    /// Authentication string of the table.
     pub words: Option<AuthString>,
-    /// By seat.
+    /// Status of the clients, by seat.
     pub clients: Vec<ClientStatus>,
-    /// How late ticks ran.
+    /// Lateness of ticks.
     pub lateness: Histogram,
-    /// The finished replay.
+    /// Path of the finished replay.
     pub replay: Option<PathBuf>,
-    /// The files that are not whole, each with the reason.
+    /// Incomplete files, each with the reason.
     pub not_written: Vec<String>,
 }
 
-/// A match as its server plays it: the only writer of its state.
+/// Match as its server plays it: the only writer of its state.
 pub struct Server {
     session: ServerSession,
     options: ServerOptions,
@@ -127,7 +127,7 @@ impl Node for Server {
 }
 
 impl Server {
-    /// A match over this session.
+    /// Creates a match over this session.
     #[must_use]
     pub fn new(session: ServerSession, options: ServerOptions) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl Server {
         }
     }
 
-    /// The current world, once all players are there.
+    /// Returns the current world, once all players have joined.
     #[must_use]
     pub const fn world(&self) -> Option<&World> {
         self.world.as_ref()
@@ -164,19 +164,19 @@ impl Server {
         self.session.forge(to, id, body);
     }
 
-    /// The underlying session.
+    /// Returns the session.
     #[must_use]
     pub const fn session(&self) -> &ServerSession {
         &self.session
     }
 
-    /// How late ticks have run so far.
+    /// Returns the lateness of ticks so far.
     #[must_use]
     pub const fn lateness(&self) -> &Histogram {
         &self.lateness
     }
 
-    /// The summary, or why there was no match.
+    /// Returns the summary, or why there was no match.
     ///
     /// # Errors
     /// If the match could not be played.
@@ -187,7 +187,7 @@ impl Server {
         self.conclude().0
     }
 
-    /// The summary, and, if the session stays for a vote, the match that may follow on the same socket.
+    /// Returns the summary, and, if the session stays for a vote, the match that may follow on the same socket.
     ///
     /// # Panics
     /// If it is not over.
@@ -304,7 +304,7 @@ impl Server {
     }
 }
 
-/// Removes commands that name living units of other players. An honest client never sends one.
+/// Removes commands for living units of other players. An honest client never sends one.
 fn take_out_foreign(state: &GameState, timed: &mut TimedInputs, mut reject: impl FnMut(PlayerId)) {
     let inputs = timed.inputs.inputs.iter_mut().zip(&mut timed.given);
     for (player, (input, given)) in inputs.enumerate() {

@@ -1,4 +1,4 @@
-//! The session of a match, of either kind: the rest of [`super::Match`] does not distinguish them.
+//! The session of a match, of any kind, behind one interface for [`super::Match`].
 
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
@@ -14,10 +14,10 @@ use net::{
 };
 use sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
-/// The session of a match.
+/// Session of a match.
 #[expect(clippy::large_enum_variant, reason = "there is one per match")]
 pub enum Session {
-    /// A seat is asked for.
+    /// The player is asking for a seat.
     Joining(Join),
     /// Every peer runs the world as soon as it has all inputs.
     Lockstep(LockstepSession),
@@ -48,7 +48,7 @@ macro_rules! each {
     };
 }
 
-/// Makes the same call on a session that has a seat, and returns `$without` while a seat is asked for.
+/// Makes the same call on a session that has a seat, and returns `$without` if it is still joining.
 macro_rules! seated {
     ($session:expr, $inner:ident => $call:expr, else $without:expr) => {
         match $session {
@@ -80,7 +80,7 @@ impl Session {
         each!(self, session => session.count_refused(cause, times));
     }
 
-    /// All want a rematch: a client joins its server again.
+    /// Prepares the session for a rematch that all want: a client joins its server again.
     pub(super) fn again(&mut self) {
         if let Self::Client(client) = self {
             *self = Self::Joining(client.again());
@@ -97,8 +97,8 @@ impl Session {
         }
     }
 
-    /// Gives an order if it is known what another player gives for the same tick, as somebody does who chooses it by
-    /// that: for the experiments in `lab`. True if it was.
+    /// Gives a command chosen after another player's input for the same tick, if that is known: for the experiments
+    /// in `lab`. Returns whether it was.
     pub(super) fn look_ahead(&mut self, now: Time) -> bool {
         let Self::Lockstep(session) = self else { return false };
         session.commit_late();
@@ -108,7 +108,7 @@ impl Session {
         has_seen && session.submit_command(tick, now, Command::Banner).is_ok()
     }
 
-    /// What protects the links: for the experiments in `lab`.
+    /// Returns the packet protection of the links: for the experiments in `lab`.
     #[doc(hidden)]
     #[must_use]
     pub fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
@@ -152,7 +152,7 @@ impl Session {
         seated!(self, session => session.submit_command(wish, given, command), else Ok(()))
     }
 
-    /// The first tick whose input is not committed.
+    /// Returns the first tick whose input is not committed.
     pub(super) fn open_tick(&self) -> Tick {
         seated!(self, session => session.open_tick(), else Tick(0))
     }
@@ -181,12 +181,12 @@ impl Session {
         seated!(self, session => session.finish(), else ());
     }
 
-    /// Stops waiting for the last other player, who is lost.
+    /// Claims the win over the last other player, who is lost.
     pub(super) fn claim(&mut self) {
         seated!(self, session => session.claim(), else ());
     }
 
-    /// Decides on [`Self::held_up`]: whether the match waits on for that player, or continues without it.
+    /// Decides on [`Self::held_up`]: whether the match waits on for that player or continues without it.
     pub(super) fn decide_on_stall(&mut self, waits: bool) {
         match self {
             Self::Lockstep(session) if waits => session.wait_longer(),
@@ -200,12 +200,12 @@ impl Session {
         seated!(self, session => session.submit_chat(now, text), else Ok(()))
     }
 
-    /// Chooses a hero in the lobby, and whether this player is ready.
+    /// Sets the hero and the readiness of this player in the lobby.
     pub(super) fn submit_choice(&mut self, now: Time, choice: Choice) {
         seated!(self, session => session.submit_choice(now, choice), else ());
     }
 
-    /// Removes a guest from the lobby. Of a client-server or relayed match only the server can.
+    /// Removes a guest from the lobby. In a client-server or relayed match only the server can.
     pub(super) fn remove(&mut self, now: Time, player: PlayerId) {
         if let Self::Lockstep(session) = self {
             session.remove(now, player);
@@ -226,7 +226,7 @@ impl Session {
         each!(self, session => session.leave());
     }
 
-    /// The server's state whose next tick is `tick`, where it must be adopted.
+    /// Returns the server's state whose next tick is `tick`, if it must be adopted.
     pub(super) fn snapshot(&self, tick: Tick) -> Option<&GameState> {
         self.client()?.snapshot(tick)
     }
@@ -236,7 +236,7 @@ impl Session {
         matches!(self, Self::Client(session) if session.has_come_back())
     }
 
-    /// In a match with a server, the player who most recently left or was lost; the flag says whether it was
+    /// Returns the player who most recently left or was lost in a match with a server; the flag is true if it was
     /// lost.
     pub(super) fn departed(&self) -> Option<(PlayerId, bool)> {
         self.client()?.departed()
@@ -247,15 +247,15 @@ impl Session {
         matches!(self, Self::Client(client) if matches!(client.config().architecture, Architecture::ClientServer))
     }
 
-    /// When a view that lags `behind` the server's ticks, for an even pace, reaches `tick`. `None` without a
-    /// server.
+    /// Returns the time at which a view that lags `behind` the server's ticks, for an even pace, reaches `tick`.
+    /// `None` without a server.
     pub(super) fn seen_at(&self, tick: Tick, behind: Duration) -> Option<Time> {
         let Self::Client(client) = self else { return None };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
         self.is_served().then(|| client.server_time_of(tick).plus(one_way + behind))
     }
 
-    /// Advances the prediction, using the own inputs that are committed and not confirmed.
+    /// Advances the prediction, using the player's own inputs that are committed and not confirmed.
     pub(super) fn predict(&self, now: Time, predictor: &mut Predictor, confirmed: &World) {
         seated!(self, session => {
             let (horizon, own) = session.unconfirmed();
@@ -263,13 +263,13 @@ impl Session {
         }, else ());
     }
 
-    /// This player's id; valid once confirmed.
+    /// Returns this player's id; valid once confirmed.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
         seated!(self, session => session.player(), else PlayerId(0))
     }
 
-    /// The configuration of the match; known once confirmed.
+    /// Returns the configuration of the match; known once confirmed.
     #[must_use]
     pub const fn config(&self) -> Option<&MatchConfig> {
         match self {
@@ -279,13 +279,13 @@ impl Session {
         }
     }
 
-    /// The traffic on the links so far.
+    /// Returns the traffic on the links so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
         each!(self, session => session.traffic())
     }
 
-    /// The links to peers that are still in the match, in the order in which they joined.
+    /// Iterates over the links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
         let links: ArrayVec<LinkStatus, PLAYERS_MAX> = match self {
             Self::Joining(_) => ArrayVec::new(),
@@ -295,7 +295,7 @@ impl Session {
         links.into_iter()
     }
 
-    /// How long before its tick an input is committed, in microseconds; known once tick 0 is agreed.
+    /// Returns the time before its tick at which an input is committed, in microseconds; known once tick 0 is agreed.
     #[must_use]
     pub fn delay_us(&self) -> Option<i64> {
         match self {
@@ -305,34 +305,34 @@ impl Session {
         }
     }
 
-    /// For whom the match waits: the player whose input the next tick lacks although it is due, or a silent
-    /// server.
+    /// Returns the player for whom the match waits, because the next tick is due and lacks that player's input; or a
+    /// silent server.
     #[must_use]
     pub fn waits_for(&self) -> Option<WaitsFor> {
         seated!(self, session => session.waits_for(), else None)
     }
 
-    /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
+    /// Returns the lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
     /// a server.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         seated!(self, session => session.lost(), else None)
     }
 
-    /// Of three or more: the player who has spent its budget of stalls, and when the match continues without it unless the
-    /// user waits on.
+    /// Returns the player of three or more who has spent its budget of stalls, and when the match continues without
+    /// it unless the user waits on.
     #[must_use]
     pub fn held_up(&self) -> Option<(PlayerId, Time)> {
         if let Self::Lockstep(session) = self { session.held_up() } else { None }
     }
 
-    /// The room's beacon, while the room is open.
+    /// Returns the room's beacon, while the room is open.
     #[must_use]
     pub fn beacon(&self) -> Option<&Beacon> {
         if let Self::Lockstep(session) = self { session.beacon() } else { None }
     }
 
-    /// The client session, if a server runs the match.
+    /// Returns the client session, if a server runs the match.
     #[must_use]
     pub const fn client(&self) -> Option<&ClientSession> {
         if let Self::Client(session) = self { Some(session) } else { None }

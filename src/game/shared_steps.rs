@@ -1,15 +1,15 @@
-//! Steps of the world that several peers of one match share, where all run in one process.
+//! Simulation steps that several peers of one match share, if all run in one process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sim::{StateHash, TickInputs, World};
 
-/// Ticks kept: a peer that lags farther behind runs the tick itself.
+/// Number of ticks kept: a peer that lags farther behind runs the tick itself.
 const KEPT: usize = 32;
 
-/// The last ticks that any peer of a match has run. A peer that is to run a tick from an equal state with equal inputs
-/// takes over what came of it, since a step is a function of the two; from any other it runs the tick itself. So
-/// peers that differ go on to differ, unless only the step itself made them.
+/// Cache of the last ticks that any peer of a match has run. A peer that is about to run a tick from an equal state
+/// with equal inputs takes the cached result, since a step is a function of the two; from any other state it runs the
+/// tick itself. So diverged peers stay diverged, unless only the step itself made them differ.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSteps(Arc<Mutex<Vec<Option<Step>>>>);
 
@@ -22,9 +22,9 @@ struct Step {
 }
 
 impl SharedSteps {
-    /// Runs one tick of a world whose state has the hash `before`; the hash after it.
+    /// Runs one tick of a world whose state has the hash `before`. Returns the hash after it.
     pub(super) fn run(&self, world: &mut World, before: &StateHash, inputs: &TickInputs) -> StateHash {
-        // What a peer that panics leaves is whole.
+        // A panicking peer leaves no inconsistent entry.
         let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         steps.resize_with(KEPT, || None);
         let place = &mut steps[inputs.tick.0 as usize % KEPT];

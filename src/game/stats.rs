@@ -2,12 +2,12 @@
 
 use core::time::Duration;
 
-/// Microseconds per bucket.
+/// Width of a bucket, in microseconds.
 const BUCKET_US: u64 = 100;
-/// Buckets up to two seconds; longer durations go into the last one.
+/// Number of buckets, up to two seconds; longer durations count in the last one.
 const BUCKETS: usize = 20_001;
 
-/// A histogram of durations in tenths of a millisecond.
+/// Histogram of durations in tenths of a millisecond.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     buckets: Vec<u32>,
@@ -20,14 +20,14 @@ impl Default for Histogram {
     }
 }
 
-/// Three percentiles, in milliseconds.
+/// Percentiles, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Percentiles {
-    /// Half are shorter.
+    /// Median.
     pub p50: f64,
-    /// 95 of 100 are shorter.
+    /// 95th percentile.
     pub p95: f64,
-    /// 99 of 100 are shorter.
+    /// 99th percentile.
     pub p99: f64,
 }
 
@@ -39,14 +39,14 @@ impl Histogram {
         self.count += 1;
     }
 
-    /// The usual percentiles; `None` if nothing was counted.
+    /// Returns the usual percentiles; `None` if nothing was counted.
     #[must_use]
     pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |per_mille| self.per_mille(per_mille);
         (self.count > 0).then(|| Percentiles { p50: at(500), p95: at(950), p99: at(990) })
     }
 
-    /// The upper edge of the bucket that holds the given per mille, in milliseconds.
+    /// Returns the upper edge of the bucket that holds this per mille, in milliseconds.
     fn per_mille(&self, per_mille: u64) -> f64 {
         let rank = (self.count * per_mille).div_ceil(1000).max(1);
         let mut below = 0;
@@ -58,18 +58,18 @@ impl Histogram {
     }
 }
 
-/// Latencies of commands, from the instant they were given; those of the first 3 s do not count. A bot's
+/// Latencies of commands, from the instant at which they were given; those of the first 3 s do not count. A bot's
 /// command counts as given when its intended tick opens: the bot's reaction time is not latency.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// This player's commands, until the confirmed world here ran them.
+    /// Latency of this player's commands until the confirmed world here ran them.
     pub own: Histogram,
-    /// The others' commands, until the confirmed world here ran them; their instants are converted by the
+    /// Latency of the others' commands until the confirmed world here ran them; their instants are converted by the
     /// clock offset.
     pub opponent: Histogram,
-    /// This player's commands, until the view first showed them.
+    /// Latency of this player's commands until the view first showed them.
     pub own_shown: Histogram,
-    /// The others' commands, until the view first showed them.
+    /// Latency of the others' commands until the view first showed them.
     pub opponent_shown: Histogram,
     /// Bound on the error of others' instants, in microseconds; `None` if none has counted.
     pub clock_error_us: Option<u64>,

@@ -1,5 +1,5 @@
-//! Text files as people and their editors save them: the one reader of scripts, traces of links, rules, maps,
-//! settings, studies and results.
+//! Text files as people and their editors save them: one reader for scripts, link traces, rules, maps, settings,
+//! studies and results.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 use sim::is_hidden;
@@ -10,37 +10,37 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// Longest time without a byte from a pipe or a device: its writer may have to compute first, and a pipe without a writer
-/// gives nothing for ever.
+/// Maximum time without a byte from a pipe or a device: its writer may have to compute first, and a pipe without a
+/// writer never yields any.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// Bytes of one read of a pipe or a device.
+/// Size of one read from a pipe or a device, in bytes.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Why a file is no text that can be read.
+/// Reason why a file is not readable text.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
     /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// It has too many bytes.
-    #[error("it has more than {0} bytes, the most for such a file: is it another one?")]
+    #[error("it has more than {0} bytes, the limit for such a file: is it the right one?")]
     TooLarge(u64),
     /// A pipe or a device gives nothing.
-    #[error("nothing came out of it for {} s: is it a pipe into which nobody writes?", .0.as_secs())]
+    #[error("it yielded nothing for {} s: is it a pipe without a writer?", .0.as_secs())]
     Silent(Duration),
-    /// It is text in another encoding.
-    #[error("it is UTF-16, as some editors call \"Unicode\": save it as UTF-8")]
+    /// The file is text in another encoding.
+    #[error("it is UTF-16, which some editors call \"Unicode\": save it as UTF-8")]
     Utf16,
-    /// It is text in no encoding that is known here, or none at all.
+    /// The file is in no known text encoding.
     #[error("line {line} is not UTF-8: save the file as UTF-8, if it is text")]
     NotText {
-        /// Counted from 1.
+        /// Line, counted from 1.
         line: usize,
     },
 }
 
-/// The text of a file of at most `most` bytes, without byte order mark, each line with one `\n` behind it. The size of
-/// a pipe or a device is unknown, so the read itself is limited, and so is the time without a byte.
+/// Reads the text of a file of at most `most` bytes, without byte order mark, each line terminated by one `\n`. The
+/// size of a pipe or a device is unknown, so the read itself is limited, and so is the time without a byte.
 ///
 /// # Errors
 /// If it cannot be read, or is no such text.
@@ -59,8 +59,8 @@ pub fn read(file: &Path, most: u64) -> Result<String, TextError> {
     decode(bytes)
 }
 
-/// At most `most` bytes of a pipe or a device. A thread of its own reads, since already opening a pipe waits for its
-/// writer; after [`TextError::Silent`] it waits on until the process ends.
+/// Reads at most `most` bytes from a pipe or a device, on a separate thread, since even opening a pipe waits for its
+/// writer; after [`TextError::Silent`] the thread waits on until the process ends.
 fn read_stream(file: &Path, most: u64, silence: Duration) -> Result<Vec<u8>, TextError> {
     let (sender, chunks) = sync_channel(1);
     let name = file.to_owned();
@@ -94,13 +94,13 @@ fn read_stream(file: &Path, most: u64, silence: Duration) -> Result<Vec<u8>, Tex
     }
 }
 
-/// The same of bytes that were read already.
+/// Decodes bytes that were already read.
 ///
 /// # Errors
 /// If they are no text.
 pub fn decode(bytes: Vec<u8>) -> Result<String, TextError> {
     let begin = bytes.get(..4.min(bytes.len())).unwrap_or_default();
-    // Without a mark, every other byte of a Latin text is zero, and in UTF-8 no byte of one is.
+    // Without a byte order mark, every other byte of UTF-16 Latin text is zero, and in UTF-8 no byte is.
     let is_utf16 = begin.starts_with(b"\xff\xfe") || begin.starts_with(b"\xfe\xff") || begin.contains(&0);
     if is_utf16 && !begin.iter().all(|&byte| byte == 0) {
         return Err(TextError::Utf16);
@@ -117,8 +117,8 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, TextError> {
     Ok(text)
 }
 
-/// Shows a text with its hidden characters escaped (`\u{1b}`), all but line breaks: what a file says cannot command
-/// the terminal that shows an error about it.
+/// Displays a text with its hidden characters escaped (`\u{1b}`), except line breaks: a file's content must not
+/// control the terminal that shows an error about it.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl Display for Escaped<'_> {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_editors_add_to_a_text_is_no_part_of_it() {
+    fn byte_order_marks_and_line_ends_are_normalised() {
         let plain = Ok("a\nb \n\u{e9}\n".to_owned());
         for saved in [
             "a\nb \n\u{e9}\n",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn another_encoding_is_named_with_what_to_do() {
+    fn other_encodings_are_named_with_advice() {
         let wide =
             |bytes: fn(u16) -> [u8; 2]| "ms,\u{e9}\n".encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
         let (little, big) = (wide(u16::to_le_bytes), wide(u16::to_be_bytes));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_pipe_is_read_as_it_comes_and_one_without_a_writer_is_named() {
+    fn pipes_are_read_and_one_without_a_writer_is_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         let [fed, dry] = ["fed", "dry"].map(|name| {
             let pipe = folder.path().join(name);
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(read(&fed, 100).expect("text"), "a\nb\n");
         writer.join().expect("no panic").expect("written");
         let silent = read_stream(&dry, 100, Duration::from_millis(50)).expect_err("nothing is there");
-        assert!(silent.to_string().contains("nobody writes"), "{silent}");
+        assert!(silent.to_string().contains("without a writer"), "{silent}");
     }
 
     #[test]

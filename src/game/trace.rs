@@ -1,4 +1,4 @@
-//! The trace of a match: one JSON object a line, for external measuring programs.
+//! The trace of a match: one JSON object per line, for external measuring programs.
 
 use core::fmt::Display;
 use std::fs::File;
@@ -11,7 +11,7 @@ use sim::{PlayerId, Tick};
 /// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A trace being written; by default none is. A write error ends the trace, but never the match.
+/// Trace being written; by default none is. A write error ends the trace, but never the match.
 #[derive(Debug, Default)]
 pub struct Trace {
     file: PathBuf,
@@ -20,7 +20,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Creates the file, or empties it.
+    /// Creates the file, or truncates it.
     ///
     /// # Errors
     /// If it cannot be created.
@@ -29,18 +29,18 @@ impl Trace {
         Ok(Self { file: path.to_owned(), out: Some(out), error: None })
     }
 
-    /// Why it ended early, if it did.
+    /// Returns the error that ended the trace early, if any.
     #[must_use]
     pub const fn error(&self) -> Option<&std::io::Error> {
         self.error.as_ref()
     }
 
-    /// The file and why it ends early, if it does.
+    /// Returns the file and the error that ended it early, if any.
     pub(super) fn failure(&self) -> Option<String> {
         self.error.as_ref().map(|error| format!("{}: {error}", self.file.display()))
     }
 
-    /// An input was applied: this player's own with the instant of its commit, another's without.
+    /// Writes an input that was applied: this player's own with the instant of its commit, another's without.
     pub(super) fn tick(&mut self, tick: Tick, player: PlayerId, sealed: Option<Time>, applied: Time) {
         let sealed = OrNull(sealed.map(|time| time.0));
         self.line(format_args!(
@@ -49,8 +49,8 @@ impl Trace {
         ));
     }
 
-    /// A command of this player was given, and the session received it at `taken`. A probe or a script
-    /// schedules it for the instant `due`, however late this computer gets to it.
+    /// Writes a command of this player, which the session received at `taken`. A probe or a script schedules it for
+    /// the instant `due`, however late this computer gets to it.
     pub(super) fn given(&mut self, id: u32, player: PlayerId, taken: Time, due: Option<Time>) {
         let Time(taken) = taken;
         match due {
@@ -61,7 +61,7 @@ impl Trace {
         }
     }
 
-    /// A command was applied, and the view shows it, unless the match ended before.
+    /// Writes a command that was applied and is shown, unless the match ended before.
     pub(super) fn applied(&mut self, command: &Applied) {
         let Applied { id, player, tick, at: Time(at), shown } = *command;
         match shown {
@@ -76,13 +76,13 @@ impl Trace {
         }
     }
 
-    /// A tick ran late.
+    /// Writes a late tick.
     pub(super) fn stall(&mut self, tick: Tick, stall: &Stall) {
         let cause = match stall.cause {
             StallCause::Network => "network",
             StallCause::Computer => "computer",
         };
-        // The server of a relay is no player.
+        // A relay server is no player.
         let peer = OrNull((stall.peer != PlayerId::NONE).then_some(stall.peer.0));
         self.line(format_args!(
             r#"{{"stall":{tick},"t0_us":{},"t1_us":{},"peer":{peer},"cause":"{cause}"}}"#,
@@ -90,12 +90,12 @@ impl Trace {
         ));
     }
 
-    /// The state hash after a tick.
+    /// Writes the state hash after a tick.
     pub(super) fn hash(&mut self, tick: Tick, whole: u64) {
         self.line(format_args!(r#"{{"tick":{tick},"hash":"{whole:016x}"}}"#));
     }
 
-    /// The input delay has moved.
+    /// Writes a change of the input delay.
     pub(super) fn delay(&mut self, tick: Tick, delay_us: i64) {
         self.line(format_args!(r#"{{"delay_us":{delay_us},"tick":{tick}}}"#));
     }
@@ -123,16 +123,16 @@ impl Trace {
     }
 }
 
-/// A command that the confirmed world has run.
+/// Command that the confirmed world has run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Applied {
     /// Its number among its player's commands, from 0.
     pub(super) id: u32,
     pub(super) player: PlayerId,
     pub(super) tick: Tick,
-    /// When it ran here.
+    /// Time at which it ran here.
     pub(super) at: Time,
-    /// When the view first showed it.
+    /// Time at which the view first showed it.
     pub(super) shown: Option<Time>,
 }
 

@@ -1,5 +1,5 @@
-//! What a window shows of a running match: its two latest states, handed over by pointer so that neither side
-//! waits for the other, and the events between them.
+//! The view of a running match for a window: its two latest states, passed by pointer so that neither side waits for
+//! the other, and the events between them.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
@@ -10,49 +10,50 @@ use super::matches::Match;
 use net::{AuthString, DropCounts, LinkStatus, Time, WaitsFor};
 use sim::{GameState, PLAYERS_MAX, PlayerId, Setup, World};
 
-/// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
+/// Number of buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
 const BUFFERS_MAX: usize = 6;
-/// How often the parts of the view outside the states are refreshed.
+/// Interval at which the parts of the view outside the states are refreshed.
 const REFRESH: Duration = Duration::from_millis(50);
 
-/// A match at one instant. Copies share their states.
+/// Match at one instant. Clones share the states.
 #[derive(Clone, Debug)]
 pub struct View {
     /// The setup of the match.
     pub setup: Arc<Setup>,
     /// The players' names, by seat.
     pub names: Arc<[String]>,
-    /// The player who sees this view; `None` for a replay.
+    /// Player who sees this view; `None` for a replay.
     pub me: Option<PlayerId>,
-    /// The state that was shown before `current`.
+    /// State that was shown before `current`.
     pub previous: Arc<GameState>,
-    /// The latest state: with prediction the predicted one.
+    /// Latest state: with prediction the predicted one.
     pub current: Arc<GameState>,
-    /// How many commands of `me` have run in the confirmed world, which prediction is ahead of.
+    /// Number of commands of `me` that have run in the confirmed world; prediction is ahead of it.
     pub commands_run: u32,
-    /// When the last tick of `current` ran.
+    /// Time at which the last tick of `current` ran.
     pub ran_at: Time,
-    /// When tick 0 runs, once that is agreed.
+    /// Time of tick 0, once that is agreed.
     pub begin: Option<Time>,
-    /// The state of the links to the other peers, or of the one to the server.
+    /// State of the links to the other peers, or of the one to the server.
     pub links: ArrayVec<LinkStatus, PLAYERS_MAX>,
-    /// What was received and dropped, and why.
+    /// Counts of received datagrams that were dropped, by cause.
     pub dropped: DropCounts,
-    /// The words of the table.
+    /// Authentication string of the table.
     pub words: Option<AuthString>,
     /// The input delay, in microseconds.
     pub delay_us: i64,
-    /// For whom the match waits.
+    /// Player for whom the match waits.
     pub waits_for: Option<WaitsFor>,
-    /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
+    /// Lost player for whom the match waits, and the time at which that player was last heard; [`PlayerId::NONE`] for
     /// a server.
     pub lost: Option<(PlayerId, Time)>,
-    /// Of three or more: the player who has spent its budget of stalls, and when the match continues without it.
+    /// Player of three or more who has spent its budget of stalls, and the time at which the match continues without
+    /// it.
     pub held_up: Option<(PlayerId, Time)>,
 }
 
 impl View {
-    /// The view of a world before anything has been shown.
+    /// Creates the view of a world before anything has been shown.
     #[must_use]
     pub fn new(world: &World, names: Arc<[String]>, me: Option<PlayerId>, now: Time) -> Self {
         let current = Arc::new(world.state().clone());
@@ -75,7 +76,7 @@ impl View {
         }
     }
 
-    /// The interpolation factor from `previous` to `current`, 0 to 1.
+    /// Returns the interpolation factor from `previous` to `current`, from 0 to 1.
     #[must_use]
     pub fn alpha(&self, now: Time) -> f32 {
         let tick_us = 1e6 / self.setup.tick_rate.hz() as f32;
@@ -90,7 +91,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// A copy of `state`, in a reused buffer if there is one.
+    /// Copies `state`, into a reused buffer if there is one.
     pub(super) fn copy(&mut self, state: &GameState) -> Arc<GameState> {
         for buffer in &mut self.pool {
             if let Some(free) = Arc::get_mut(buffer) {
@@ -106,26 +107,26 @@ impl Buffers {
     }
 }
 
-/// The latest view, and the events up to it. The lock is held only to copy or swap a few pointers and to add
-/// the events of a tick.
+/// Latest view, and the events up to it. The lock is held only to copy or swap a few pointers and to add the events
+/// of a tick.
 #[derive(Clone, Debug, Default)]
 pub struct ViewReader(Arc<Mutex<Shown>>);
 
 #[derive(Debug, Default)]
 struct Shown {
     view: Option<View>,
-    /// Events since they were last taken.
+    /// Events not yet taken.
     events: EventBacklog,
 }
 
 impl ViewReader {
-    /// The latest view; `None` until all players are there.
+    /// Returns the latest view; `None` until all players have joined.
     #[must_use]
     pub fn latest(&self) -> Option<View> {
         self.lock().view.clone()
     }
 
-    /// The latest view; replaces `events` by all events of the ticks up to it since the last call.
+    /// Returns the latest view; replaces `events` by all events of the ticks up to it since the last call.
     pub fn take(&self, events: &mut EventBacklog) -> Option<View> {
         events.clear();
         let mut shown = self.lock();
@@ -149,13 +150,13 @@ impl ViewReader {
     }
 }
 
-/// The match thread's end.
+/// Writing end, of the match thread.
 #[derive(Debug, Default)]
 pub(super) struct ViewWriter {
     shown: ViewReader,
     latest: Option<View>,
     buffers: Buffers,
-    /// The predicted state, with corrections still blending.
+    /// Predicted state, with corrections still blending.
     picture: GameState,
     refresh_at: Time,
 }
@@ -165,7 +166,7 @@ impl ViewWriter {
         self.shown.clone()
     }
 
-    /// Another match begins: nothing of the last one is shown any more.
+    /// Discards the last match's view before another match begins.
     pub(super) fn restart(&mut self) {
         self.latest = None;
         let mut shown = self.shown.lock();
@@ -173,7 +174,7 @@ impl ViewWriter {
         shown.events.clear();
     }
 
-    /// Publishes what is new; call it whenever the match has advanced.
+    /// Publishes changes; must be called after the match has advanced.
     pub(super) fn show(&mut self, now: Time, game: &mut Match) {
         let Some(world) = game.world() else { return };
         let session = game.session();
@@ -181,7 +182,7 @@ impl ViewWriter {
             let names = game.roster().iter().map(|seat| seat.name.as_str().to_owned());
             View::new(world, names.collect(), Some(session.player()), now)
         });
-        // The predicted or interpolated world, if one is shown.
+        // Predicted or interpolated world, if one is shown.
         let state = game.seen().map_or(world.state(), |predictor| {
             predictor.show(now, &mut self.picture);
             &self.picture
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_is_taken_once_however_seldom_the_reader_takes() {
+    fn a_slow_reader_takes_every_event_once() {
         let (world, reader) = (world(), ViewReader::default());
         let view = View::new(&world, Arc::new([]), None, Time(0));
         let event = |points| Event::Score { team: 0, points };
@@ -254,7 +255,7 @@ mod tests {
             waiting.add(Tick(tick), &[event(1), event(2)]);
             reader.put(view.clone(), Some(&mut waiting));
         }
-        // A call that takes nothing, and a view without a tick, lose nothing.
+        // Neither a call that takes nothing nor a view without a tick loses an event.
         assert!(reader.latest().is_some());
         reader.put(view.clone(), Some(&mut waiting));
         assert!(reader.take(&mut taken).is_some());
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_moves_from_state_to_state_in_one_tick() {
+    fn the_view_interpolates_over_one_tick() {
         let view = View::new(&world(), Arc::new([]), None, Time(1_000_000));
         let alpha = |us| view.alpha(Time(us));
         assert_eq!((alpha(999_000), alpha(1_000_000), alpha(2_000_000)), (0.0, 0.0, 1.0));

@@ -1,4 +1,4 @@
-//! What a player must not miss: told by events, shown where it happened, and what Backspace leads to.
+//! Alerts for what a player must not miss: raised by events, marked where they happened, and recalled with Backspace.
 
 use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
@@ -6,34 +6,34 @@ use sim::{CIRCLES_MAX, ControlBehaviour, Event};
 
 use super::draw::{AlertMark, place};
 
-/// How long an alert is shown, seconds.
+/// Time for which an alert is shown, in seconds.
 const SHOWN_S: f64 = 4.0;
 
-/// How long after a hit a core counts as being hit, seconds.
+/// Time after a hit for which a core counts as under attack, in seconds.
 const HIT_FOR_S: f64 = 2.0;
-/// A core that was not hit for so long makes an alert of the next hit, seconds.
+/// Minimum time without a hit on a core before the next hit raises an alert, in seconds.
 const CALM_S: f64 = 6.0;
 
-/// The alerts of one player.
+/// Alerts of one player.
 #[derive(Default)]
 pub(crate) struct Alerts {
-    /// The team that holds each circle, once one does.
+    /// Team that holds each circle; `None` until the circle is first taken.
     holders: [Option<u8>; CIRCLES_MAX],
     latest: Option<Alert>,
-    /// When the own core was last hit, seconds of the window.
+    /// Time of the last hit on the player's core, in seconds since the window opened.
     core_hit_at: Option<f64>,
 }
 
 struct Alert {
     text: &'static str,
-    /// Tiles.
+    /// Position, in tiles.
     at: Vec2,
-    /// When it is, or was, to be shown, seconds of the window.
+    /// Time at which the alert is (or was) first shown, in seconds since the window opened.
     since: f64,
 }
 
 impl Alerts {
-    /// Takes in what happened; to be called with every event of the match, in order.
+    /// Records events; must be called with every event of the match, in order.
     pub(crate) fn observe(&mut self, view: &View, events: &EventBacklog, now: f64) {
         let Some(me) = view.me else { return };
         let (state, map) = (&view.current, &view.setup.map);
@@ -68,24 +68,24 @@ impl Alerts {
         }
     }
 
-    /// Shows the last alert once more; where it was, in tiles.
+    /// Shows the last alert again. Returns its position, in tiles.
     pub(crate) fn recall(&mut self, now: f64) -> Option<Vec2> {
         let alert = self.latest.as_mut()?;
         alert.since = now;
         Some(alert.at)
     }
 
-    /// Whether the own core is being hit.
+    /// Whether the player's core is under attack.
     pub(crate) fn is_core_hit(&self, now: f64) -> bool {
         self.core_hit_at.is_some_and(|at| now - at < HIT_FOR_S)
     }
 
-    /// The last alert, however long ago.
+    /// Returns the last alert, regardless of its age.
     pub(crate) fn last(&self) -> Option<&'static str> {
         self.latest.as_ref().map(|alert| alert.text)
     }
 
-    /// What is to be shown now.
+    /// Returns the alert to show now.
     pub(crate) fn mark(&self, now: f64) -> Option<AlertMark> {
         let alert = self.latest.as_ref().filter(|alert| now - alert.since < SHOWN_S)?;
         Some(AlertMark { text: alert.text, at: alert.at, age_s: (now - alert.since) as f32 })
@@ -105,7 +105,7 @@ mod tests {
         test_view(Some(PlayerId(0)))
     }
 
-    /// The alerts that player 0 gets from these events, one after the other.
+    /// Returns the alerts that player 0 gets from these events, in order.
     fn told(events: &[Event]) -> Vec<(&'static str, Vec2)> {
         let (view, mut alerts, mut told) = (view(), Alerts::default(), Vec::new());
         for (at, &event) in events.iter().enumerate() {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_lost_only_by_who_held_it() {
+    fn a_circle_is_lost_only_by_its_holder() {
         let takes = |player| Event::Capture { circle: 1, player: PlayerId(player) };
         assert_eq!(told(&[takes(1), takes(0), takes(0)]), []);
         let (x, y) = data::map("standard").expect("built in").circles[1];
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_core_and_the_own_hero_count_and_nobody_elses() {
+    fn only_the_players_core_and_hero_raise_alerts() {
         let shield = |player, open| Event::Shield { core: PlayerId(player), open };
         let death = |player, control| Event::Death {
             unit: UnitId { index: 0, generation: 0 },
@@ -146,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_is_hit_makes_one_alert_until_it_is_calm() {
+    fn hits_on_a_core_raise_one_alert_until_they_pause() {
         let hit = |core| Event::CoreHit { core: PlayerId(core), by: PlayerId(1 - core), damage: 20 };
         let (x, y) = data::map("standard").expect("built in").bases[0];
         let base = vec2(x as f32 / 1000.0, y as f32 / 1000.0);
-        // Ten seconds lie between two events.
+        // The events are ten seconds apart.
         assert_eq!(told(&[hit(0), hit(1), hit(0)]), [("Your core is being hit", base); 2]);
         let (view, mut alerts) = (view(), Alerts::default());
         let mut since = Vec::new();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_alert_can_be_looked_at_again() {
+    fn the_last_alert_can_be_recalled() {
         let mut alerts = Alerts::default();
         assert_eq!(alerts.recall(1.0), None);
         alerts.latest = Some(Alert { text: "Circle lost", at: vec2(1.0, 2.0), since: 1.0 });

@@ -1,4 +1,4 @@
-//! The frame loop: take in what happened, draw the arena, draw the screen over it, go on.
+//! The frame loop: processes input and match news, draws the arena, and draws the screen over it.
 
 use anyhow::Context as _;
 use macroquad::miniquad;
@@ -27,30 +27,29 @@ use super::window::{HAS_OPENED, clip, set_desktop_scale, set_text_percent, windo
 use crate::cli::window::Opening;
 use crate::cli::{console, paths};
 
-/// Most frames per second of a menu at rest, and of any screen that does not have the keyboard.
+/// Frame rate limit of an idle menu and of any screen without keyboard focus.
 const CALM_FRAMES_PER_S: u32 = 30;
-/// The same of a menu in use: a press is seen in the next frame, and is to be heard within 40 ms.
+/// Frame rate limit of a menu in use: the next frame must show a press, and its sound must play within 40 ms.
 const MENU_FRAMES_PER_S: u32 = 60;
-/// From frame to frame of a menu that nobody uses and that does not change; with other people in it something is to be
-/// seen sooner.
+/// Frame interval of an idle menu that does not change. With other people in it, the interval is shorter.
 const REST: Duration = Duration::from_millis(500);
 const REST_WITH_OTHERS: Duration = Duration::from_millis(100);
-/// How long a menu is in use after an input.
+/// Time after an input for which a menu counts as in use, in seconds.
 const IN_USE_S: f64 = 2.0;
-/// Most frames in a row without a picture: only with a picture does the window library take in what other programs ask
-/// of the window, such as to close it.
+/// Maximum number of consecutive frames without a picture: the window library processes requests of other programs,
+/// such as to close the window, only when it shows a picture.
 const STILL_FRAMES_MAX: u32 = 10;
-/// How often a window that nobody sees takes in what happened.
+/// Frame rate of a hidden window, which still processes match news.
 const HIDDEN_FRAMES_PER_S: u32 = 10;
-/// How long a note at the edge of the window stays.
+/// Time for which a notification is shown, in seconds.
 const NOTE_SHOWN_S: f64 = 5.0;
 
-/// Set by Ctrl-C and by SIGTERM.
+/// Set by SIGINT (Ctrl-C) and SIGTERM.
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets Ctrl-C close the window as a click on its cross does.
+/// Makes Ctrl-C close the window as its close button does.
 pub(crate) fn leave_on_signals() {
-    // Where that cannot be had, a match is lost instead of left; no reason not to play.
+    // Without the handler, a signal loses the match instead of leaving it; that is no reason not to play.
     let _ = console::on_signal(|| IS_INTERRUPTED.store(true, Ordering::Relaxed));
 }
 
@@ -65,17 +64,17 @@ struct App {
     native: NativeWindow,
     typing: Typing,
     has_focus: bool,
-    /// When a key or the pointer was last used, seconds since the window opened.
+    /// Time of the last key or pointer input, in seconds since the window opened.
     used_at: f64,
     /// Frames since the last picture was shown.
     still_frames: u32,
     file: SettingsFile,
-    /// The settings in force.
+    /// Settings in effect.
     applied: Option<Settings>,
     is_done: bool,
 }
 
-/// Runs until the window is closed.
+/// Runs the frame loop until the window closes.
 pub(crate) async fn run(opening: Opening, desktop: NativeDesktop) {
     macroquad::input::prevent_quit();
     let mut app = App::new(opening, desktop.window());
@@ -86,7 +85,7 @@ pub(crate) async fn run(opening: Opening, desktop: NativeDesktop) {
         if app.is_done || IS_INTERRUPTED.load(Ordering::Relaxed) || macroquad::input::is_quit_requested() {
             break;
         }
-        // From one frame to the next, with the swap between them; what came late is not made up for.
+        // The interval includes the buffer swap. A late frame does not shorten the next interval.
         let now = Instant::now();
         due = now.max(due + app.frame_time());
         match app.rest(now) {
@@ -148,7 +147,7 @@ impl App {
         }
     }
 
-    /// How long a frame takes at least.
+    /// Returns the minimum frame time.
     fn frame_time(&self) -> Duration {
         let set = self.context.settings.frames_per_s;
         let most = if self.context.painter.is_hidden {
@@ -166,8 +165,8 @@ impl App {
         most.map_or(Duration::ZERO, |most| Duration::from_secs(1) / most)
     }
 
-    /// Waits for longer than from frame to frame while a menu shows nothing new and nobody uses it; `None` at once if
-    /// it does.
+    /// Sleeps for longer than a frame interval while a menu is idle and unchanged; returns `None` immediately
+    /// otherwise.
     fn rest(&mut self, now: Instant) -> Option<Woken> {
         let is_still = self.screen.has_backdrop() && self.still.is_kept() && !self.context.painter.is_hidden;
         if !is_still || self.context.now - self.used_at < IN_USE_S {
@@ -204,7 +203,7 @@ impl App {
         }
     }
 
-    /// What concerns the window, whatever it shows: the focus, and full screen.
+    /// Handles inputs that concern the window on every screen: focus and full screen.
     fn note_window_inputs(&mut self, inputs: &[Input]) {
         for &input in inputs {
             match input {
@@ -213,7 +212,7 @@ impl App {
                     self.typing.forget();
                 }
                 Input::FocusGained => self.has_focus = true,
-                // A letter may be typed instead.
+                // A text field may be taking the letter.
                 Input::Down(key, _)
                     if action_of(key) == Some(Action::Fullscreen)
                         && !self.screen.takes_keys()
@@ -226,7 +225,7 @@ impl App {
         }
     }
 
-    /// Puts settings that have changed in force, and keeps them.
+    /// Applies changed settings and saves them.
     fn apply_settings(&mut self) {
         let settings = &self.context.settings;
         if self.applied.as_ref() != Some(settings) {
@@ -245,7 +244,7 @@ impl App {
         }
     }
 
-    /// The window closes.
+    /// Leaves the match and closes the window.
     fn close(mut self) {
         if let Err(error) = self.file.write(&self.context.settings) {
             logln!("settings are not kept: {error:#}");
@@ -253,7 +252,7 @@ impl App {
         self.screen.close();
     }
 
-    /// Lays out and draws what lies over the arena.
+    /// Lays out and draws the screen over the arena.
     fn page(&mut self) -> Option<Next> {
         let mut next = None;
         self.menus.begin(window());
@@ -330,7 +329,7 @@ fn first_screen(opening: Opening, context: &mut AppContext) -> Screen {
     Screen::Gone.follow(next, context)
 }
 
-/// Replaces what the window library says of keys and text.
+/// Replaces the window library's key and text events by our own.
 fn write_as_typed(events: &mut Vec<egui::Event>, typed: &[egui::Event]) {
     use egui::Event::{Copy, Cut, Key, Paste, Text};
     events.retain(|event| !matches!(event, Key { .. } | Text(_) | Copy | Cut | Paste(_)));
@@ -357,11 +356,11 @@ fn show_note(context: &AppContext, page: &mut Page<'_>, is_menu: bool) {
     });
 }
 
-/// Saves what was drawn in this frame.
+/// Saves this frame as a screenshot.
 fn save_picture() -> anyhow::Result<PathBuf> {
     let drawn = get_screen_data();
     let (width, height) = (drawn.width, drawn.height);
-    // The lowest row comes first. What was blended is not fully opaque, and nobody wants a picture to see through.
+    // Rows start at the bottom. Blending leaves alpha below 1; a screenshot must be opaque.
     let rows = drawn.bytes.chunks_exact(4 * usize::from(width)).rev();
     let bytes: Vec<u8> =
         rows.flat_map(|row| row.chunks_exact(4)).flat_map(|pixel| &pixel[..3]).copied().collect();
@@ -371,7 +370,7 @@ fn save_picture() -> anyhow::Result<PathBuf> {
     let saved =
         image::save_buffer(&file, &bytes, u32::from(width), u32::from(height), image::ColorType::Rgb8);
     if saved.is_err() {
-        // Half a picture is worth nothing.
+        // Half an image is useless.
         let _ = std::fs::remove_file(&file);
     }
     saved.with_context(|| format!("cannot write {}", file.display()))?;

@@ -1,6 +1,6 @@
-//! What each key does: one table for the game, its help card, its settings and its document.
+//! Key bindings: one table for the game, its help card, its settings and its document.
 //!
-//! The table holds the usual keys; those that are in force may differ by the player's [`KeyChoices`].
+//! The table holds the default keys; [`KeyChoices`] may override them.
 
 mod key_choices;
 mod key_names;
@@ -14,17 +14,17 @@ use sim::AttackBehaviour;
 pub(crate) use key_choices::{KeyChoices, Preset};
 pub(crate) use key_names::name_of as us_name;
 
-/// Something a key can mean in a match.
+/// Meaning of a key in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Held: walk, x to the right, y up.
+    /// Held: walk; x points right, y points up.
     Walk(i32, i32),
-    /// Held: strike toward the cursor.
+    /// Held: attack toward the pointer.
     Strike,
-    /// Run where the hero walks.
+    /// Dash in the direction in which the hero walks.
     Dash,
     Banner,
-    /// The next click is where to attack-move.
+    /// Make the next click an attack-move target.
     AttackMove,
     Stop,
     Hold,
@@ -32,37 +32,37 @@ pub(crate) enum Action {
     SelectAll,
     SelectArchers,
     SelectSwordsmen,
-    /// Select it, or make it with Ctrl.
+    /// Select the group; with Ctrl, assign the selection to it.
     Group(usize),
-    /// Train one; with Shift again and again.
+    /// Train one; with Shift, repeatedly.
     Train(AttackBehaviour),
     LockCamera,
-    /// Held: the scores of all seats.
+    /// Held: show the scores of all seats.
     Scores,
     NetGraph,
     Picture,
     Fullscreen,
-    /// Look where the last alert was.
+    /// Centre the camera on the last alert.
     LastAlert,
-    /// Halt the match, or go on.
+    /// Pause or resume the match.
     Pause,
     Help,
     Menu,
-    /// Say something to the others.
+    /// Open the chat field.
     Talk,
-    /// Leave out the rest of the tutorial.
+    /// Skip the rest of the tutorial.
     Skip,
 }
 
 impl Action {
-    /// All of them, in the order of the table.
+    /// Iterates over all actions, in the order of the table.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let mut last = None;
-        // The keys of one action lie side by side.
+        // The keys of one action are adjacent.
         defaults().map(|(_, action)| action).filter(move |&action| last.replace(action) != Some(action))
     }
 
-    /// In a few words, for the list of keys.
+    /// Returns a short label for the list of keys.
     pub(crate) fn label(self) -> String {
         match self {
             Self::Walk(0, 1) => "Walk up".into(),
@@ -96,50 +96,50 @@ impl Action {
         }
     }
 
-    /// Whether it may have another key: Esc leads back from everywhere.
+    /// Whether the action can be bound to another key: Esc always leads back.
     pub(crate) fn is_rebindable(self) -> bool {
         self != Self::Menu
     }
 
-    /// As the settings file calls it.
+    /// Returns the action's name in the settings file.
     fn file_name(self) -> String {
         self.label().to_lowercase().replace(' ', "-")
     }
 }
 
-/// A line of the help card.
+/// Line of the help card.
 pub(crate) struct Binding {
     keys: Keys,
     pub(crate) does: &'static str,
 }
 
-/// The keys that a line is about.
+/// Keys that a line documents.
 enum Keys {
-    /// The mouse, as printed on the card.
+    /// Mouse input, as printed on the card.
     Mouse(&'static str),
-    /// The usual keys of actions, and what is pressed after them.
+    /// Default keys of actions, and the text that follows them.
     Bound(&'static [(KeyCode, Action)], &'static str),
     /// Shift with keys that another line binds.
     Shifted(&'static [Action]),
 }
 
-/// A heading of the help card.
+/// Section of the help card.
 pub(crate) struct Chapter {
     pub(crate) title: &'static str,
     pub(crate) bindings: &'static [Binding],
 }
 
-/// A line about the mouse, which needs no key.
+/// Builds a line about the mouse, which needs no key.
 const fn mouse(keys: &'static str, does: &'static str) -> Binding {
     Binding { keys: Keys::Mouse(keys), does }
 }
 
-/// A line about keys of their own.
+/// Builds a line about keys that it binds.
 const fn bound(actions: &'static [(KeyCode, Action)], does: &'static str) -> Binding {
     Binding { keys: Keys::Bound(actions, ""), does }
 }
 
-/// Everything that can be pressed in a match.
+/// All inputs of a match.
 pub(crate) const BINDINGS: &[Chapter] = &[
     Chapter {
         title: "Your hero",
@@ -190,7 +190,7 @@ pub(crate) const BINDINGS: &[Chapter] = &[
         title: "Order",
         bindings: &[
             mouse("Right click", "go there, attack it, follow your hero"),
-            mouse("Shift + order", "after those given before"),
+            mouse("Shift + order", "queue the order"),
             Binding {
                 keys: Keys::Bound(&[(KeyCode::F, Action::AttackMove)], " + click"),
                 does: "go there and fight on the way",
@@ -199,7 +199,7 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                 &[(KeyCode::X, Action::Stop), (KeyCode::C, Action::Hold), (KeyCode::G, Action::Follow)],
                 "stop, hold, follow your hero",
             ),
-            mouse("Click your core", "then right click: where new minions go"),
+            mouse("Click your core", "then right click: set the rally point"),
             bound(
                 &[
                     (KeyCode::B, Action::Train(AttackBehaviour::Swordsman)),
@@ -212,7 +212,7 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                     Action::Train(AttackBehaviour::Swordsman),
                     Action::Train(AttackBehaviour::Archer),
                 ]),
-                does: "train it again and again, or no longer",
+                does: "repeat its training, or stop",
             },
         ],
     },
@@ -221,13 +221,13 @@ pub(crate) const BINDINGS: &[Chapter] = &[
         bindings: &[
             mouse("Wheel", "zoom; held and dragged: pan"),
             bound(&[(KeyCode::Y, Action::LockCamera)], "keep your hero in the middle"),
-            bound(&[(KeyCode::Backspace, Action::LastAlert)], "look where the last alert was"),
-            bound(&[(KeyCode::P, Action::Pause)], "pause for all, three times; go on"),
+            bound(&[(KeyCode::Backspace, Action::LastAlert)], "go to the last alert"),
+            bound(&[(KeyCode::P, Action::Pause)], "pause for all, three times; resume"),
             bound(
                 &[(KeyCode::Enter, Action::Talk), (KeyCode::KpEnter, Action::Talk)],
                 "say something to the others",
             ),
-            bound(&[(KeyCode::Tab, Action::Scores)], "held: the scores of all"),
+            bound(&[(KeyCode::Tab, Action::Scores)], "held: all scores"),
             bound(
                 &[
                     (KeyCode::F3, Action::NetGraph),
@@ -244,7 +244,7 @@ pub(crate) const BINDINGS: &[Chapter] = &[
     },
 ];
 
-/// The usual key of every action; an action may have two.
+/// Iterates over the default key of every action; an action may have two.
 fn defaults() -> impl Iterator<Item = (KeyCode, Action)> {
     let all = BINDINGS.iter().flat_map(|chapter| chapter.bindings);
     let bound = all.filter_map(|binding| match binding.keys {
@@ -255,62 +255,63 @@ fn defaults() -> impl Iterator<Item = (KeyCode, Action)> {
 }
 
 thread_local! {
-    /// The keys in force in the window, which has one thread.
+    /// Bindings in effect; the window has one thread.
     static IN_FORCE: RefCell<(Preset, Vec<(KeyCode, Action)>)> =
         RefCell::new((Preset::Standard, defaults().collect()));
-    /// Labels of the keys of the player's keyboard that differ from a US one's.
+    /// Labels of the keys of the player's keyboard that differ from those of a US keyboard.
     static LABELS: RefCell<Vec<(KeyCode, String)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes these the keys of the game and of everything that names them.
+/// Applies these bindings to the game and to everything that names keys.
 pub(crate) fn put_in_force(choices: &KeyChoices) {
     IN_FORCE.replace((choices.preset, choices.keys()));
 }
 
-/// The preset in force: it decides what a right click means.
+/// Returns the preset in effect: it decides the effect of a right click.
 pub(crate) fn preset() -> Preset {
     IN_FORCE.with_borrow(|(preset, _)| *preset)
 }
 
-/// What a key means; the first in the table, should it mean two things.
+/// Returns the action of a key; the first one in the table if it has two.
 pub(crate) fn action_of(key: KeyCode) -> Option<Action> {
     IN_FORCE.with_borrow(|(_, keys)| keys.iter().find(|(bound, _)| *bound == key).map(|&(_, action)| action))
 }
 
-/// Keys that mean nothing in play, for the answers of a card that comes by itself. All keyboards label them alike.
+/// Iterates over keys without a meaning in play, for the answers of a card that opens by itself. All keyboards label
+/// them alike.
 pub(crate) fn unbound_keys() -> impl Iterator<Item = KeyCode> {
     use KeyCode::{F2, F5, F6, F7, F8, F9, F10};
     [F5, F6, F7, F8, F9, F10, F2].into_iter().filter(|&key| action_of(key).is_none())
 }
 
-/// Makes these what is printed on the keys of the player's keyboard. Keys that write nothing keep their names.
+/// Sets the labels of the keys of the player's keyboard. Keys that write nothing keep their names.
 pub(crate) fn label_keys(mut labels: Vec<(KeyCode, String)>) {
-    // `Space`, `Pad7` and `F1` are called so by everybody.
+    // `Space`, `Pad7` and `F1` have the same name on every keyboard.
     labels.retain(|&(key, _)| us_name(key).is_some_and(|name| name.chars().count() == 1));
     LABELS.replace(labels);
 }
 
-/// Names a key as the player's keyboard does; empty for a key that cannot be bound.
+/// Returns a key's label on the player's keyboard; empty for a key that cannot be bound.
 pub(crate) fn key_label(key: KeyCode) -> String {
     let label =
         LABELS.with_borrow(|all| all.iter().find(|(of, _)| *of == key).map(|(_, label)| label.clone()));
     label.unwrap_or_else(|| us_name(key).unwrap_or_default().to_owned())
 }
 
-/// Names the key of an action as the player's keyboard does; empty if it has none.
+/// Returns the label of an action's key on the player's keyboard; empty if it has none.
 pub(crate) fn key_name(action: Action) -> String {
     let key =
         IN_FORCE.with_borrow(|(_, keys)| keys.iter().find(|(_, of)| *of == action).map(|&(key, _)| key));
     key.map(key_label).unwrap_or_default()
 }
 
-/// The label of the key of every action, by the name of the action in the settings file.
+/// Returns the label of every action's key, by the action's name in the settings file.
 pub(crate) fn labels() -> BTreeMap<String, String> {
     Action::all().map(|action| (action.file_name(), key_name(action))).collect()
 }
 
 impl Binding {
-    /// The keys as printed on the card.
+    /// Returns the keys as printed on the card.
     pub(crate) fn keys(&self) -> String {
         match self.keys {
             Keys::Mouse(text) => text.to_owned(),
@@ -322,7 +323,7 @@ impl Binding {
     }
 }
 
-/// The keys of actions side by side, or the first and the last where they count up.
+/// Joins the labels of the actions' keys, or the first and the last of consecutive digits.
 fn key_names_of(actions: impl Iterator<Item = Action>) -> String {
     let mut names: Vec<String> = actions.map(key_name).collect();
     names.dedup();
@@ -339,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_means_two_things_and_every_action_has_a_name_of_its_own() {
+    fn keys_and_action_names_are_unique() {
         let keys: Vec<KeyCode> = defaults().map(|(key, _)| key).collect();
         for (at, key) in keys.iter().enumerate() {
             assert!(!keys[at + 1..].contains(key), "{key:?}");
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buttons_name_the_keys_in_force() {
+    fn buttons_name_the_keys_in_effect() {
         assert_eq!(key_name(Action::Train(AttackBehaviour::Swordsman)), "B");
         assert_eq!(key_name(Action::Train(AttackBehaviour::Archer)), "N");
         assert_eq!(key_name(Action::Group(9)), "");
@@ -370,17 +371,17 @@ mod tests {
         assert!(card.contains(&"F5 N".to_owned()) && card.contains(&"Shift + F5 N".to_owned()), "{card:?}");
     }
 
-    /// The rows of a table below a heading of the document.
+    /// Returns the rows of a table below a heading of the document.
     fn rows(heading: &str) -> Vec<&'static str> {
         let document = include_str!("../../docs/GAME.md");
         let below = document.split(heading).nth(1).expect("a chapter of keys");
         let lines = below.lines().skip_while(|line| !line.starts_with('|'));
-        // Below the heads of the columns and their rule.
+        // Skips the table's header and its rule.
         lines.take_while(|line| line.starts_with('|')).skip(2).collect()
     }
 
     #[test]
-    fn the_document_says_what_the_card_says() {
+    fn the_document_matches_the_help_card() {
         let card = BINDINGS.iter().flat_map(|chapter| {
             chapter.bindings.iter().enumerate().map(|(place, binding)| {
                 let title = if place == 0 { format!(" {} ", chapter.title) } else { "  ".into() };
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_says_what_the_second_preset_changes() {
+    fn the_document_lists_the_keys_of_the_moba_preset() {
         let mut choices = KeyChoices::default();
         choices.reset(Preset::Moba);
         let keys = choices.keys();

@@ -1,25 +1,25 @@
-//! What a match is worth remembering for, in words: its moments, and one tip for its player.
+//! The debriefing of a match: its highlights, and one tip for its player.
 
 use game::{Moment, Tally};
 use sim::{AttackBehaviour, PlayerId};
 
 use super::bindings::{Action, key_name};
 
-/// What a tip depends on.
+/// Facts on which tips depend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     pub(crate) has_won: bool,
     pub(crate) seconds: u32,
-    /// Circles of the map.
+    /// Number of circles on the map.
     pub(crate) circles: u32,
-    /// What the player did.
+    /// Counts of the player's actions.
     pub(crate) tally: Tally,
 }
 
-/// When a tip applies, and what it says then.
+/// Condition under which a tip applies, and its text.
 type Tip = (fn(&Course) -> bool, fn(&Course) -> String);
 
-/// From the costliest mistake to the least; the last one always applies.
+/// Tips from the costliest mistake to the least; the last one always applies.
 const TIPS: [Tip; 8] = [
     (
         |course| course.tally.unspent_s * 5 >= course.seconds && course.tally.unspent_s >= 8,
@@ -77,17 +77,17 @@ const TIPS: [Tip; 8] = [
             format!("You never raised the banner: {key} among your minions lets them strike faster.")
         },
     ),
-    (|course| course.has_won, |_| "Well played: you are ready for somebody stronger.".into()),
+    (|course| course.has_won, |_| "Well played: you are ready for a stronger opponent.".into()),
     (|_| true, |_| "Fight with all you have in one place: hero, swordsmen in front, archers behind.".into()),
 ];
 
-/// The tip that helps most after this match.
+/// Returns the most useful tip for this match.
 pub(crate) fn tip(course: &Course) -> String {
     let found = TIPS.iter().find(|(applies, _)| applies(course));
     found.map_or_else(String::new, |(_, says)| says(course))
 }
 
-/// A moment in words. `name` says who a player is, `team` who is in a team; `me` is "you".
+/// Describes a highlight. `name` maps a player and `team` a team to words; `me` becomes "you".
 pub(crate) fn describe(
     moment: Moment,
     me: PlayerId,
@@ -108,7 +108,7 @@ pub(crate) fn describe(
     }
 }
 
-/// Minutes and seconds.
+/// Formats seconds as minutes and seconds.
 pub(crate) fn clock(seconds: u32) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
@@ -117,7 +117,7 @@ pub(crate) fn clock(seconds: u32) -> String {
 mod tests {
     use super::*;
 
-    /// A lost match of two minutes in which nothing was done wrong.
+    /// Two-minute defeat without a mistake.
     const GOOD: Course = Course {
         has_won: false,
         seconds: 120,
@@ -134,14 +134,14 @@ mod tests {
         };
         let idle = with(|tally| (tally.unspent_s, tally.circles, tally.banners) = (30, 0, 0));
         let table = [
-            // Read for 20 s: the core fell at 0:46 with 20 of 20 supply.
+            // Idle for 20 s: the core fell at 0:46 with 20 of 20 supply.
             (Course { seconds: 46, ..idle }, "For 0:30 your supply lay unspent"),
-            // Trained all the time and fought elsewhere: the core fell at 1:32.
+            // Trained all the time and fought away from the base: the core fell at 1:32.
             (with(|tally| tally.exposed_s = 25), "For 0:25 your core stood open and alone"),
-            // Kept together in the middle: 0 to 201 points at 1:50.
+            // Kept the army together in the middle: 0 to 201 points at 1:50.
             (with(|tally| tally.circles = 0b1), "You held only 1 of 3 circles"),
             (with(|tally| (tally.circles, tally.hero_deaths) = (0, 4)), "You took no circle"),
-            // Walked only.
+            // Only walked.
             (Course { seconds: 50, ..with(|tally| tally.unspent_s = 31) }, "For 0:31 your supply"),
             (with(|tally| tally.hero_deaths = 3), "Your hero fell 3 times"),
             (with(|tally| tally.banners = 0), "You never raised the banner"),
@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_match_forgives_seconds() {
+    fn a_long_match_tolerates_more_lost_seconds() {
         let long = Course { seconds: 300, tally: Tally { unspent_s: 30, ..GOOD.tally }, ..GOOD };
         assert!(tip(&long).starts_with("Fight"), "a tenth of it");
     }
 
     #[test]
-    fn moments_speak_to_their_player() {
+    fn highlights_address_their_player() {
         let say = |moment| {
             let name = |player: PlayerId| format!("P{}", player.0);
             describe(moment, PlayerId(0), name, |team| format!("Team {team}"))

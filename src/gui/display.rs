@@ -1,16 +1,16 @@
-//! Whether a window can be opened, found out beforehand: the window library panics where there is none.
+//! Checks beforehand whether a window can be opened, since the window library panics if it cannot.
 
 #[cfg(target_os = "linux")]
 use std::path::{Path, PathBuf};
 
-/// Least bits of colour with which OpenGL draws.
+/// Minimum colour depth for OpenGL, in bits.
 #[cfg(target_os = "linux")]
 pub(crate) const COLOUR_BITS_LEAST: u8 = 15;
-/// Least and most pixels of a side that can be asked for.
+/// Limits of the width and height that can be requested, in pixels.
 pub(crate) const SIDE_LEAST: u16 = 100;
 pub(crate) const SIDE_MAX: u16 = 8_192;
 
-/// Why there is no window.
+/// Reason why no window can be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoWindow {
     /// No X server is named.
@@ -21,33 +21,33 @@ pub(crate) enum NoWindow {
     #[cfg(target_os = "linux")]
     #[error("DISPLAY is not set, and on Wayland the window needs XWayland: install it, or turn it on")]
     NoXWayland,
-    /// The screen has too few bits of colour for OpenGL.
+    /// The screen's colour depth, in bits, is too low for OpenGL.
     #[cfg(target_os = "linux")]
     #[error("the screen has {0} bits of colour, and the window needs {COLOUR_BITS_LEAST} or more")]
     FewColours(u8),
     /// `ARENA_WINDOW` is not a size.
     #[error("ARENA_WINDOW is {0:?}: a size such as 1280x720, each side from {SIDE_LEAST} to {SIDE_MAX}")]
     Size(String),
-    /// No X server answers.
+    /// The X server does not answer.
     #[cfg(target_os = "linux")]
     #[error("the X server {0} does not answer ({1})")]
     NoServer(String, std::io::Error),
-    /// A part of the system's graphics is missing.
+    /// A system graphics library is missing.
     #[cfg(target_os = "linux")]
     #[error("{0} is not installed")]
     NoLibrary(&'static str),
-    /// The window library gave up.
+    /// The window library failed.
     #[error("it cannot be opened ({0})")]
     Failed(String),
 }
 
-/// Asks what can be asked without opening a window.
+/// Checks everything that can be checked without opening a window.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn probe() -> Result<(), NoWindow> {
     Ok(())
 }
 
-/// Asks what can be asked without opening a window.
+/// Checks everything that can be checked without opening a window.
 #[cfg(target_os = "linux")]
 pub(crate) fn probe() -> Result<(), NoWindow> {
     let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
@@ -59,13 +59,13 @@ pub(crate) fn probe() -> Result<(), NoWindow> {
     let installed = installed_libraries();
     let missing = NEEDED.into_iter().find(|names| {
         let is_there = |name: &&str| installed.iter().any(|file| file.starts_with(*name));
-        // A system whose libraries lie elsewhere gets the benefit of the doubt.
+        // If the system keeps its libraries elsewhere, assume that it has them.
         !installed.is_empty() && !names.iter().any(is_there)
     });
     missing.map_or(Ok(()), |names| Err(NoWindow::NoLibrary(names[0])))
 }
 
-/// Connects as the window library will: `:N` by a local socket, `HOST:N` by TCP.
+/// Connects as the window library will: to `:N` by a local socket, to `HOST:N` by TCP.
 #[cfg(target_os = "linux")]
 fn connect(display: &str) -> std::io::Result<()> {
     use std::io::{Error, ErrorKind};
@@ -75,7 +75,7 @@ fn connect(display: &str) -> std::io::Result<()> {
     use std::time::Duration;
     const FIRST_PORT: u16 = 6000;
     const PATIENCE: Duration = Duration::from_secs(2);
-    let malformed = || Error::new(ErrorKind::InvalidInput, "no display is called that");
+    let malformed = || Error::new(ErrorKind::InvalidInput, "there is no display of this name");
     let (host, number) = display.rsplit_once(':').ok_or_else(malformed)?;
     let number: u16 = number.split('.').next().unwrap_or("").parse().map_err(|_| malformed())?;
     if host.is_empty() || host == "unix" {
@@ -88,7 +88,7 @@ fn connect(display: &str) -> std::io::Result<()> {
     TcpStream::connect_timeout(&address, PATIENCE).map(drop)
 }
 
-/// The names of all files where libraries usually are.
+/// Returns the names of all files in the usual library folders.
 #[cfg(target_os = "linux")]
 fn installed_libraries() -> Vec<String> {
     let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn displays_that_are_not_there_are_told_apart() {
+    fn missing_displays_are_distinguished() {
         for display in ["x", ":x", ":4711", "127.0.0.1:59000"] {
             assert!(connect(display).is_err(), "{display}");
         }

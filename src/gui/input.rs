@@ -1,5 +1,4 @@
-//! Keys and pointer in the order in which they came: what is pressed and released within one frame is still
-//! two events.
+//! Key and pointer events, in order: a press and a release within one frame are still two events.
 
 use macroquad::input::utils::{register_input_subscriber, repeat_all_miniquad_input};
 use macroquad::math::{Vec2, vec2};
@@ -9,39 +8,39 @@ use std::collections::VecDeque;
 use super::key_event::{Held, KeyEvent, Written};
 use super::native_window::NativeWindow;
 
-/// One thing that happened.
+/// Input event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Input {
     /// A key went down.
     Down(KeyCode, Held),
     /// A key went up.
     Up(KeyCode),
-    /// The pointer is here now, pixels.
+    /// The pointer moved to this position, in pixels.
     Moved(Vec2),
     /// A button went down here.
     Pressed(MouseButton, Vec2),
     /// A button went up here.
     Released(MouseButton, Vec2),
-    /// The wheel turned: up is positive.
+    /// The wheel turned; up is positive.
     Wheel(f32),
-    /// The window lost the keyboard: what is released from now on is not heard.
+    /// The window lost keyboard focus: releases are not reported from now on.
     FocusLost,
-    /// The window has the keyboard again.
+    /// The window regained keyboard focus.
     FocusGained,
 }
 
-/// Collects what happens in the window.
+/// Collects the window's input.
 pub(crate) struct Inputs {
     subscriber: usize,
     inbox: Inbox,
     keys: Keys,
 }
 
-/// Input that the window library reports.
+/// Events reported by the window library.
 #[derive(Default)]
 struct Inbox {
     told: Vec<Told>,
-    /// State of dead keys for the next letter.
+    /// Dead-key state for the next letter.
     letter: Option<char>,
 }
 
@@ -50,24 +49,24 @@ enum Told {
     Other(Input),
 }
 
-/// Keys by their place, from a system that tells it.
+/// Keys by position, from a system that reports it.
 #[derive(Default)]
 struct Keys {
-    /// Told by the system, and not yet by the window library.
+    /// Events reported by the system but not yet by the window library.
     waiting: VecDeque<KeyEvent>,
-    /// Keys that are down, by their number.
+    /// Keys that are down, by key code.
     down: Vec<(u8, KeyCode)>,
-    /// The keys of this frame.
+    /// Key events of this frame.
     taken: Vec<KeyEvent>,
 }
 
 impl Inputs {
-    /// Begins to listen; the window must be open.
+    /// Starts listening; the window must be open.
     pub(crate) fn new() -> Self {
         Self { subscriber: register_input_subscriber(), inbox: Inbox::default(), keys: Keys::default() }
     }
 
-    /// What happened since the last call.
+    /// Returns the events since the last call.
     pub(crate) fn take(&mut self, native: &mut NativeWindow) -> Vec<Input> {
         repeat_all_miniquad_input(&mut self.inbox, self.subscriber);
         let told = core::mem::take(&mut self.inbox.told);
@@ -78,14 +77,14 @@ impl Inputs {
         }
     }
 
-    /// The keys of the last call, for text; `None` where the window library writes it.
+    /// Returns the key events of the last call, for text; `None` where the window library reports text.
     pub(crate) fn keys(&self, native: &NativeWindow) -> Option<&[KeyEvent]> {
         native.tells_keys().then_some(&self.keys.taken)
     }
 }
 
 impl Told {
-    /// Turns a key that the window library names into events.
+    /// Converts a key of the window library to an event.
     fn input(self) -> Option<Input> {
         match self {
             Self::Key(event) if event.is_repeat => None,
@@ -97,8 +96,8 @@ impl Told {
 }
 
 impl Keys {
-    /// Puts the keys that the system has told in the order in which the window library has told keys and pointer. The
-    /// system tells each key at least as soon; what the library has not told a frame later comes all the same.
+    /// Merges the system's key events into the window library's order of keys and pointer. The system reports each
+    /// key no later; events that the library does not report within a frame are delivered anyway.
     fn place(&mut self, told: Vec<Told>, keys: impl Iterator<Item = KeyEvent>) -> Vec<Input> {
         self.taken.clear();
         let mut old = self.waiting.len();
@@ -108,7 +107,7 @@ impl Keys {
             match told {
                 Told::Key(told) => {
                     old = old.saturating_sub(1);
-                    // A message from another program reaches the window library alone.
+                    // Only the window library receives an event that another program sent.
                     let system = self
                         .waiting
                         .pop_front()
@@ -129,7 +128,8 @@ impl Keys {
         inputs
     }
 
-    /// Follows which keys are down: a key goes up as what it went down, whatever the layout is by then.
+    /// Tracks the keys that are down: a key is released as the key that was pressed, even if the layout has changed
+    /// since.
     fn note(&mut self, mut event: KeyEvent) -> Option<Input> {
         let at = self.down.iter().position(|&(code, _)| code == event.code);
         if let Some(at) = at.filter(|_| event.code != 0) {
@@ -178,7 +178,7 @@ impl EventHandler for Inbox {
         self.told.push(Told::Key(KeyEvent { code: 0, place, written, is_down: true, is_repeat, held }));
     }
 
-    // So miniquad calls it on every system, on X11 and Wayland for the focus alone.
+    // Despite its name, miniquad calls it on every system; on X11 and Wayland only for focus.
     fn window_minimized_event(&mut self) {
         self.told.push(Told::Other(Input::FocusLost));
     }
@@ -198,7 +198,7 @@ mod tests {
 
     const HELD: Held = Held { shift: false, ctrl: false };
 
-    /// A key as the window library tells it on a keyboard that it does not know.
+    /// Builds the window library's event of a key on an unknown keyboard.
     fn told(is_down: bool) -> Told {
         Told::Key(KeyEvent { place: Some(KeyCode::Unknown), is_down, ..KeyEvent::default() })
     }
@@ -208,27 +208,27 @@ mod tests {
     }
 
     #[test]
-    fn keys_by_place_keep_their_order_with_the_pointer() {
+    fn keys_by_position_keep_their_order_with_the_pointer() {
         let mut keys = Keys::default();
         let click = || Told::Other(Input::Pressed(MouseButton::Left, Vec2::ZERO));
         let pair = [key(25, KeyCode::W, true), key(25, KeyCode::W, false)];
         let inputs = keys.place(vec![told(true), click(), told(false)], pair.into_iter());
         let pressed = Input::Pressed(MouseButton::Left, Vec2::ZERO);
         assert_eq!(inputs, [Input::Down(KeyCode::W, HELD), pressed, Input::Up(KeyCode::W)]);
-        // The system has told more than the window library: it waits a frame, and no longer.
+        // An event that only the system has reported is held for one frame, and no longer.
         assert_eq!(keys.place(Vec::new(), pair.into_iter()), []);
         let inputs = keys.place(vec![click(), told(true)], std::iter::empty());
         assert_eq!(inputs, [pressed, Input::Down(KeyCode::W, HELD), Input::Up(KeyCode::W)]);
     }
 
     #[test]
-    fn a_held_key_goes_up_as_what_it_went_down() {
+    fn a_held_key_is_released_as_the_key_that_was_pressed() {
         let mut keys = Keys::default();
         let down = keys.place(vec![told(true), told(true)], [key(25, KeyCode::W, true); 2].into_iter());
         assert_eq!(down, [Input::Down(KeyCode::W, HELD)], "the second is a repetition");
         let up = keys.place(vec![told(false)], [key(25, KeyCode::Z, false)].into_iter());
         assert_eq!(up, [Input::Up(KeyCode::W)], "though the keyboard has changed");
-        // A key that goes up while another window has the keyboard is pressed anew afterwards.
+        // A key that was released while another window had the focus is pressed, not repeated, afterwards.
         keys.place(vec![told(true)], [key(25, KeyCode::W, true)].into_iter());
         keys.place(vec![Told::Other(Input::FocusLost)], std::iter::empty());
         let again = keys.place(vec![told(true)], [key(25, KeyCode::W, true)].into_iter());
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_without_a_place_or_a_system_that_tells_it_is_known_by_its_letter() {
+    fn a_key_without_a_known_position_is_identified_by_its_letter() {
         let mut keys = Keys::default();
         let by_letter =
             || Told::Key(KeyEvent { place: Some(KeyCode::D), is_down: true, ..KeyEvent::default() });

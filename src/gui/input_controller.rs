@@ -1,5 +1,4 @@
-//! The player's two hands: keys and pointer become selections, which stay here, and commands, which go to
-//! the match.
+//! Converts keys and pointer input to selections, which stay here, and commands, which go to the match.
 
 use game::{Control, View};
 use macroquad::math::{Rect, Vec2, vec2};
@@ -16,25 +15,25 @@ use super::input::Input;
 use super::key_event::Held;
 use super::order_mark::OrderMark;
 
-/// Groups that can be made.
+/// Number of control groups.
 const GROUPS: usize = 5;
-/// A pointer that moved less than this between press and release has clicked, pixels.
+/// Minimum movement of the pointer between press and release for a drag, in pixels; less is a click.
 const DRAG_LEAST_PX: f32 = 6.0;
-/// Two clicks within this are a double click.
+/// Maximum time between the clicks of a double click, in seconds.
 const DOUBLE_CLICK_S: f64 = 0.35;
-/// How far beside a unit a click still means it, pixels.
+/// Tolerance of a click beside a unit, in pixels.
 const NEAR_PX: f32 = 8.0;
 
-/// The match as the controller sees it in this frame.
+/// Match as the controller sees it in this frame.
 pub(crate) struct PickContext<'a> {
     pub(crate) view: &'a View,
     pub(crate) camera: &'a Camera,
     pub(crate) alpha: f32,
-    /// Of the window, in seconds.
+    /// Time since the window opened, in seconds.
     pub(crate) now: f64,
 }
 
-/// Something that concerns the window and not the match.
+/// Request to the window rather than to the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     LockCamera,
@@ -42,29 +41,29 @@ pub(crate) enum Request {
     Picture,
     Help,
     Menu,
-    /// Show the selection in the middle.
+    /// Centre the camera on the selection.
     Centre,
-    /// Show where the last alert was.
+    /// Centre the camera on the last alert.
     LastAlert,
-    /// Halt the match, or go on.
+    /// Pause or resume the match.
     Pause,
-    /// Say something to the others.
+    /// Open the chat field.
     Talk,
-    /// An attack on a core that is shielded: say why not.
+    /// Say why a shielded core cannot be attacked.
     Shielded,
     /// Train one of a kind.
     Train(AttackBehaviour),
-    /// Train a kind again and again, or no longer.
+    /// Toggle repeated training of a kind.
     Repeat(AttackBehaviour),
-    /// Leave out the rest of the tutorial.
+    /// Skip the rest of the tutorial.
     Skip,
 }
 
-/// Selection, groups, and what is held down.
+/// Selection, groups, and held keys.
 #[derive(Default)]
 pub(crate) struct InputController {
     pub(crate) selected: Vec<UnitId>,
-    /// Whether the own base is selected; then no unit is.
+    /// Whether the player's base is selected; then no unit is.
     pub(crate) base_selected: bool,
     pub(crate) hovered: Option<UnitId>,
     groups: [Vec<UnitId>; GROUPS],
@@ -72,7 +71,7 @@ pub(crate) struct InputController {
     held: Held,
     keys: Vec<KeyCode>,
     drag_from: Option<Vec2>,
-    /// The next left click is an attack-move.
+    /// Whether the next left click is an attack-move.
     attack_next: bool,
     last_click: Option<(f64, Vec2)>,
     last_group: Option<(f64, usize)>,
@@ -81,7 +80,7 @@ pub(crate) struct InputController {
 }
 
 impl InputController {
-    /// Takes in one thing that happened; what it means for the match goes to `say`.
+    /// Handles one input event; commands for the match go to `say`.
     pub(crate) fn take(
         &mut self,
         input: Input,
@@ -125,7 +124,7 @@ impl InputController {
         request
     }
 
-    /// To be called once a frame: forgets the dead, follows the pointer.
+    /// Removes dead units and follows the pointer; must be called once per frame.
     pub(crate) fn refresh(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
         let state = &*context.view.current;
         let lives = |id: &UnitId| state.row(*id).is_some();
@@ -139,7 +138,7 @@ impl InputController {
         self.steer(context, say);
     }
 
-    /// Lets go of everything: a menu opens, or the window loses the keys.
+    /// Releases all keys and buttons, when a menu opens or the window loses focus.
     pub(crate) fn let_go(&mut self, say: &mut impl FnMut(Control)) {
         self.keys.clear();
         self.held = Held::default();
@@ -165,13 +164,13 @@ impl InputController {
         self.keys.iter().any(|&key| action_of(key) == Some(action))
     }
 
-    /// The selection rectangle, once it is one.
+    /// Returns the selection rectangle, once the drag is long enough.
     pub(crate) fn drag(&self) -> Option<Rect> {
         let from = self.drag_from?;
         (from.distance(self.pointer) >= DRAG_LEAST_PX).then(|| spanned(from, self.pointer))
     }
 
-    /// Tells the number of the last command sent to the mark of the last order, if that was given with it.
+    /// Sets the command number of the last order's marker, if the order belongs to that command.
     pub(crate) fn number_order(&mut self, number: u32) {
         if let Some(order) = &mut self.order {
             order.number(number);
@@ -182,7 +181,7 @@ impl InputController {
         self.order.map(|order| order.drawn(now))
     }
 
-    /// With Shift, orders wait for those given before.
+    /// Returns when an order runs: with Shift, queue the order.
     const fn when(&self) -> When {
         if self.held.shift { When::Queued } else { When::Now }
     }
@@ -202,10 +201,10 @@ impl InputController {
         say: &mut impl FnMut(Control),
     ) -> Option<Request> {
         match action {
-            // Held: see `steer` and `holds`; the window's own.
+            // Held keys, see `steer` and `holds`, and those of the window.
             Action::Walk(..) | Action::Strike | Action::Scores | Action::Fullscreen => {}
             Action::Dash => {
-                // Who leads the hero with the mouse dashes toward the pointer.
+                // With the MOBA preset, the hero dashes toward the pointer.
                 let pointed = || context.aim(self.pointer).filter(|_| preset() == Preset::Moba);
                 if let Some(angle) = self.walk().map(Direction::angle).or_else(pointed) {
                     say(Control::Command(Command::Dash(angle)));
@@ -258,7 +257,7 @@ impl InputController {
         is_double.then_some(Request::Centre)
     }
 
-    /// Where the keys send the hero.
+    /// Returns the direction of the walking keys.
     fn walk(&self) -> Option<Direction> {
         let (mut x, mut y) = (0, 0);
         for action in self.keys.iter().filter_map(|&key| action_of(key)) {
@@ -269,7 +268,7 @@ impl InputController {
         Direction::from_axes(x, y)
     }
 
-    /// Tells the match what the hero's keys say, if that is new.
+    /// Sends the hero's control if it has changed.
     fn steer(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
         let strike = self.holds(Action::Strike).then(|| context.aim(self.pointer)).flatten();
         self.set_hero(HeroControl { walk: self.walk(), strike }, say);
@@ -337,7 +336,7 @@ impl InputController {
         self.choose(context, found);
     }
 
-    /// Makes these rows the selection, or adds or removes them.
+    /// Selects these rows, or adds or removes them.
     fn choose(&mut self, context: &PickContext<'_>, rows: Vec<usize>) {
         self.base_selected = false;
         let units = &context.view.current.units;
@@ -357,7 +356,7 @@ impl InputController {
         self.choose(context, rows.collect());
     }
 
-    /// The selected minions, as commands name them.
+    /// Returns the selected minions, as commands name them.
     fn minions(&self, context: &PickContext<'_>) -> Selection {
         let units = &context.view.current.units;
         let is_minion = |id: &&UnitId| {
@@ -367,7 +366,7 @@ impl InputController {
         self.selected.iter().filter(is_minion).take(sim::SELECTION_MAX).copied().collect()
     }
 
-    /// An order without a place, for the selected minions.
+    /// Sends an order without a target to the selected minions.
     fn order_selected(
         &self,
         context: &PickContext<'_>,
@@ -389,7 +388,7 @@ impl InputController {
         }
     }
 
-    /// New minions go to where the pointer is, or follow the hero again if that is the base.
+    /// Sets the rally point to the pointer's position; on the base, new minions follow the hero again.
     fn rally(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
         let at = context.camera.to_tiles(self.pointer);
         let point = (!context.is_own_base(self.pointer)).then(|| target(at));
@@ -397,9 +396,9 @@ impl InputController {
         self.order = Some(OrderMark::new(at, false, context.now));
     }
 
-    /// What a right click most likely means. Without minions it is the hero that goes: then a newcomer's
-    /// first click does something; with the second preset the hero always goes. A hero has no orders that wait: with Shift only minions are spoken to. An
-    /// enemy core is attacked while it is open; while it is not, nobody is sent.
+    /// Sends the most likely order of a right click. Without selected minions the hero moves, so that a newcomer's
+    /// first click has an effect; with the MOBA preset the hero always moves. A hero has no queued orders: with Shift
+    /// only minions are ordered. An enemy core is attacked if it is open; if it is shielded, no unit is sent.
     fn smart_order(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) -> Option<Request> {
         let (minions, when) = (self.minions(context), self.when());
         let enemy = context.unit_at(self.pointer, |row| context.is_enemy(row));
@@ -456,7 +455,7 @@ impl PickContext<'_> {
         state.team(row) != state.team_of(self.me())
     }
 
-    /// Where a unit is drawn, tiles.
+    /// Returns the drawn position of a unit, in tiles.
     pub(crate) fn place(&self, row: usize) -> Vec2 {
         let at = |state: &sim::GameState, row: usize| {
             vec2(state.units.x[row].to_num(), state.units.y[row].to_num())
@@ -466,14 +465,14 @@ impl PickContext<'_> {
         before.map_or(now, |row| at(&self.view.previous, row).lerp(now, self.alpha))
     }
 
-    /// Own units that are on screen, with their pixels.
+    /// Iterates over the player's visible units, with their pixels.
     fn own_units(&self) -> impl Iterator<Item = (usize, Vec2)> {
         let rows = (0..self.view.current.units.len()).filter(|&row| self.is_own(row));
         let placed = rows.map(|row| (row, self.camera.to_screen(self.place(row))));
         placed.filter(|&(_, at)| self.camera.viewport.contains(at))
     }
 
-    /// The nearest unit under a pixel of those that fit.
+    /// Returns the nearest matching unit under a pixel.
     fn unit_at(&self, px: Vec2, fits: impl Fn(usize) -> bool) -> Option<UnitId> {
         let units = &self.view.current.units;
         let rules = &self.view.setup.rules;
@@ -492,7 +491,7 @@ impl PickContext<'_> {
         near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| units.id[row])
     }
 
-    /// Where the own core is, tiles, while it stands.
+    /// Returns the position of the player's core, in tiles, while it stands.
     fn own_base(&self) -> Option<Vec2> {
         let seat = self.me().index();
         let stands = self.view.current.cores.hp.get(seat).is_some_and(|&hp| hp > 0);
@@ -500,13 +499,13 @@ impl PickContext<'_> {
         Some(vec2(x as f32, y as f32) / 1000.0)
     }
 
-    /// Whether the own core lies under a pixel.
+    /// Whether the player's core lies under a pixel.
     fn is_own_base(&self, px: Vec2) -> bool {
         let radius = self.view.setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
         self.own_base().is_some_and(|at| self.camera.to_screen(at).distance(px) <= radius + NEAR_PX)
     }
 
-    /// Where the standing enemy core under a pixel is, tiles, and whether it is open.
+    /// Returns the position of the standing enemy core under a pixel, in tiles, and whether it is open.
     fn enemy_core_at(&self, px: Vec2) -> Option<(Vec2, bool)> {
         let (state, setup) = (&self.view.current, &self.view.setup);
         let radius = setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
@@ -520,7 +519,7 @@ impl PickContext<'_> {
         cores.find(|&(at, _)| self.camera.to_screen(at).distance(px) <= radius)
     }
 
-    /// From the hero to a pixel.
+    /// Returns the angle from the hero to a pixel.
     fn aim(&self, px: Vec2) -> Option<Angle> {
         let hero = self.view.current.hero(self.me())?;
         let way = self.camera.to_tiles(px) - self.place(hero);
@@ -528,7 +527,7 @@ impl PickContext<'_> {
     }
 }
 
-/// The angle of a way in tiles.
+/// Returns the angle of a direction in tiles.
 fn angle(way: Vec2) -> Angle {
     let turns = way.y.atan2(way.x) / std::f32::consts::TAU;
     Angle((turns * 65_536.0).round().rem_euclid(65_536.0) as u16)

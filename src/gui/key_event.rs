@@ -1,8 +1,8 @@
-//! Events of keys, before any page or match uses them.
+//! Key events, before any page or match uses them.
 
 use macroquad::miniquad::KeyCode;
 
-/// Marks with what they write alone, and what they write before a blank.
+/// Diacritics, with the text that they write alone and the text that they write before a space.
 const ALONE: [(char, char, char); 13] = [
     ('\u{300}', '`', '`'),
     ('\u{301}', '´', '\''),
@@ -19,21 +19,21 @@ const ALONE: [(char, char, char); 13] = [
     ('\u{328}', '˛', '˛'),
 ];
 
-/// A key that went down or up, as the system tells it.
+/// Key press or release, as the system reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct KeyEvent {
-    /// The system's number of the key.
+    /// Key code of the system.
     pub(crate) code: u8,
-    /// The key in its place on a US keyboard, whatever the layout; `None` for a key that has none.
+    /// Key at this position of a US keyboard, regardless of the layout; `None` if there is none.
     pub(crate) place: Option<KeyCode>,
     pub(crate) written: Written,
     pub(crate) is_down: bool,
-    /// Whether it was down before.
+    /// Whether the key was already down.
     pub(crate) is_repeat: bool,
     pub(crate) held: Held,
 }
 
-/// Keys that change what others mean.
+/// Modifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) shift: bool,
@@ -46,14 +46,14 @@ pub(crate) enum Written {
     #[default]
     Nothing,
     Letter(char),
-    /// A mark for the next letter, by a dead key.
+    /// A dead key: a diacritic for the next letter.
     #[cfg_attr(not(any(target_os = "linux", test)), expect(dead_code, reason = "only X11 reports it"))]
     Mark(char),
 }
 
 impl Written {
-    /// What is printed on a key that writes this, and with Shift that. A digit counts even if it takes Shift: people call
-    /// the key by it.
+    /// Returns the label of a key from its text without and with Shift. A digit is preferred even if it takes Shift:
+    /// people name the key after it.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn label(self, with_shift: Self) -> Option<String> {
         if let Self::Letter(digit) = with_shift
@@ -78,12 +78,12 @@ impl Written {
     }
 }
 
-/// Text of a mark without a letter.
+/// Returns the text of a diacritic without a letter.
 pub(crate) fn alone(mark: char) -> char {
     ALONE.iter().find(|(of, ..)| *of == mark).map_or(mark, |&(_, alone, _)| alone)
 }
 
-/// Text of a mark before a blank.
+/// Returns the text of a diacritic before a space.
 pub(crate) fn before_blank(mark: char) -> char {
     ALONE.iter().find(|(of, ..)| *of == mark).map_or(mark, |&(.., blank)| blank)
 }

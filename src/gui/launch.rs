@@ -21,11 +21,11 @@ use sim::{PLAYERS_MAX, PlayerId};
 use transport::discovery::Announcer;
 use transport::{PortChoice, Udp};
 
-/// How long a closing window waits until the others know: longer than a session waits for an answer to its farewell,
-/// so that the replay is written. Where they answer it is about a tenth of it.
+/// Time that a closing window waits until the others know: longer than a session waits for the acknowledgement of its
+/// disconnect, so that the replay is written. If they answer, it takes about a tenth of this.
 const FAREWELL: Duration = Duration::from_millis(2000);
 
-/// What somebody wants to play.
+/// Request to play.
 #[derive(Clone, Debug)]
 pub(crate) enum LaunchRequest {
     Practice(Box<PlayArguments>),
@@ -35,7 +35,7 @@ pub(crate) enum LaunchRequest {
 }
 
 impl LaunchRequest {
-    /// Who plays.
+    /// Returns the player's arguments.
     pub(crate) fn player(&self) -> &PlayerArguments {
         match self {
             Self::Practice(arguments) => &arguments.player,
@@ -44,7 +44,7 @@ impl LaunchRequest {
         }
     }
 
-    /// Leads this hero from the next match on.
+    /// Sets the hero for the next matches.
     pub(crate) fn set_hero(&mut self, hero: Hero) {
         match self {
             Self::Practice(arguments) => arguments.player.hero = hero,
@@ -54,39 +54,39 @@ impl LaunchRequest {
     }
 }
 
-/// A match under way, from the first socket to the last farewell.
+/// Running match, from its first socket to the last disconnect message.
 pub(crate) struct Game {
     pub(crate) request: LaunchRequest,
-    /// Own address, for those who must type it.
+    /// Local port, for guests who must type it.
     pub(crate) port: u16,
     pub(crate) view: ViewReader,
-    /// What has been told, newest last.
+    /// Match events, newest last.
     pub(crate) news: Vec<MatchEvent>,
-    /// Matches won by each team, this one and those before it over the same links.
+    /// Matches won by each team, in this and the previous matches over the same links.
     pub(crate) wins: [u32; PLAYERS_MAX],
-    /// Why others may not find it.
+    /// Reason why others may not find the match.
     pub(crate) warning: Option<String>,
-    /// The match's time: with it, practice can be halted.
+    /// Clock of the match, by which practice can be halted.
     clock: MatchClock,
     thread: Option<MatchThread>,
-    /// The server that this process runs, too.
+    /// The server, if this process runs one.
     server: Option<ServerThread>,
-    /// The bots on this computer, by seat: they leave when they are dropped.
+    /// The bots on this computer, by seat: a dropped bot leaves.
     bots: Vec<(PlayerId, MatchThread)>,
-    /// Where bots join, if this window hosts.
+    /// Address at which bots join, if this window hosts.
     bots_join: Option<SocketAddr>,
     announcer: Option<Announcer>,
     announced: Option<Beacon>,
     keeper: SeatKeeper,
 }
 
-/// What a match thread is started with.
+/// Parts from which a match thread is started.
 struct Parts {
     game: Match,
     udp: Udp,
     link: Option<transport::LinkSpec>,
     beacon: Option<Beacon>,
-    /// The port that others join, if it is not that of `udp`.
+    /// Server and the port that others join, if it is not that of `udp`.
     server: Option<(ServerThread, u16)>,
     bots: Vec<(PlayerId, MatchThread)>,
     bots_join: Option<SocketAddr>,
@@ -95,7 +95,7 @@ struct Parts {
 
 impl Drop for Game {
     fn drop(&mut self) {
-        // Bots take their leave on the same clock.
+        // Bots disconnect on the same clock.
         self.clock.set_halted(false);
     }
 }
@@ -134,7 +134,7 @@ impl Game {
         })
     }
 
-    /// Takes in what the match thread has told; what remains of the match, once it is over.
+    /// Handles events of the match thread. Returns the result once the match is over.
     pub(crate) fn poll(&mut self) -> Option<Finished> {
         self.keeper.refresh();
         while let Some(Ok(Some(progress))) =
@@ -149,7 +149,7 @@ impl Game {
                 Ok(Some(Progress::Event(MatchEvent::Token(token, room)))) => self.keep_seat(token, room),
                 Ok(Some(Progress::Event(event))) => self.news.push(event),
                 Ok(Some(Progress::At { beacon, .. })) => self.announce(beacon),
-                // The thread stays: there may be a rematch.
+                // The thread stays, since a rematch may follow.
                 Ok(Some(Progress::Over(finished))) => {
                     self.keeper.end(&finished);
                     return Some(*finished);
@@ -161,7 +161,7 @@ impl Game {
                         self.end_seat(finished);
                     }
                     self.announcer = None;
-                    // It continues to say good-bye by itself.
+                    // It says goodbye by itself.
                     if let Some(server) = self.server.take() {
                         let _ = server.control().try_send(ServerControl::Leave);
                     }
@@ -171,7 +171,7 @@ impl Game {
         }
     }
 
-    /// Keeps the seat on a server for the case that this process dies.
+    /// Saves the seat on a server, in case this process dies.
     fn keep_seat(&mut self, token: Token, room: RoomId) {
         let LaunchRequest::Join(arguments, hosts) = &self.request else { return };
         if let Err(error) = self.keeper.keep(&KeptSeat::new(arguments, hosts, room.0, token)) {
@@ -189,7 +189,7 @@ impl Game {
         }
     }
 
-    /// Lets a bot take this free seat of the lobby.
+    /// Adds a bot in this free seat of the lobby.
     pub(crate) fn add_bot(&mut self, seat: PlayerId, bot: BotChoice, is_only: bool) -> anyhow::Result<()> {
         let (Some(address), LaunchRequest::Host(arguments)) = (self.bots_join, &self.request) else {
             return Ok(());
@@ -199,7 +199,7 @@ impl Game {
         Ok(())
     }
 
-    /// Takes the guest, or the bot of this computer, out of this seat of the lobby.
+    /// Removes the guest or the local bot from this seat of the lobby.
     pub(crate) fn remove(&mut self, seat: PlayerId) {
         self.bots.retain(|(player, _)| *player != seat);
         match &self.server {
@@ -210,31 +210,31 @@ impl Game {
         }
     }
 
-    /// Whether a bot of this computer has this seat.
+    /// Whether a local bot has this seat.
     pub(crate) fn has_bot(&self, seat: PlayerId) -> bool {
         self.bots.iter().any(|(player, _)| *player == seat)
     }
 
-    /// Whether this window hosts: it decides who sits in its lobby.
+    /// Whether this window hosts: then it decides who plays.
     pub(crate) const fn is_host(&self) -> bool {
         self.bots_join.is_some()
     }
 
-    /// Says something to the match.
+    /// Sends a control to the match.
     pub(crate) fn say(&self, what: Control) {
         if matches!(what, Control::Rematch) {
-            // Bots want what their host wants.
+            // Bots follow their host.
             for (_, bot) in &self.bots {
                 let _ = bot.control().try_send(Control::Rematch);
             }
         }
         if let Some(thread) = &self.thread {
-            // The queue is far longer than a frame's input; a match that hangs must not hang the window.
+            // The queue is far longer than a frame's input; a match that hangs must not block the window.
             let _ = thread.control().try_send(what);
         }
     }
 
-    /// Leaves, and waits until the others have been told.
+    /// Leaves the match, and waits until all others have been notified.
     pub(crate) fn close(mut self) {
         self.keeper.forget();
         self.clock.set_halted(false);
@@ -247,13 +247,14 @@ impl Game {
         }
     }
 
-    /// What this player chose before the lobby.
+    /// Returns the player's choices before the lobby.
     pub(crate) fn choice(&self) -> Choice {
         let player = self.request.player();
         Choice { hero: player.hero.into(), is_ready: player.is_ready }
     }
 
-    /// The team of each seat as this window has opened the match; a guest knows only that two play against each other.
+    /// Returns the team of each seat, as this window opened the match; a guest knows only that two play against each
+    /// other.
     pub(crate) fn teams(&self, seats: usize) -> Vec<u8> {
         match &self.request {
             LaunchRequest::Host(arguments) => {
@@ -264,7 +265,7 @@ impl Game {
         }
     }
 
-    /// The map that was asked for: a name or a file.
+    /// Returns the requested map: a name or a file.
     pub(crate) fn map(&self) -> Option<&Path> {
         let terms = match &self.request {
             LaunchRequest::Practice(arguments) => &arguments.terms,
@@ -274,7 +275,7 @@ impl Game {
         terms.map.as_deref()
     }
 
-    /// Whether the match runs, or a vote on the next one.
+    /// Whether the match is running or a vote on the next one is open.
     pub(crate) const fn is_alive(&self) -> bool {
         self.thread.is_some()
     }
@@ -283,29 +284,29 @@ impl Game {
         matches!(self.request, LaunchRequest::Practice(_))
     }
 
-    /// The time of the match.
+    /// Returns the time of the match clock.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Halts a practice match, or lets it continue; a match with other people does neither.
+    /// Halts or resumes a practice match; a match with other people ignores it.
     pub(crate) fn set_halted(&self, is_halted: bool) {
         if self.is_practice() {
             self.clock.set_halted(is_halted);
         }
     }
 
-    /// Whether no network lies between the players, real or made up.
+    /// Whether there is no network between the players, real or simulated.
     pub(crate) fn is_without_network(&self) -> bool {
         matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.link.link.is_none())
     }
 
-    /// Whether the only opponents are easy bots.
+    /// Whether all opponents are easy bots.
     pub(crate) fn is_easy_practice(&self) -> bool {
         matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Easy)
     }
 
-    /// Whether this is the match that teaches.
+    /// Whether this is the tutorial.
     pub(crate) fn is_tutorial(&self) -> bool {
         matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Sparring)
     }
@@ -352,7 +353,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     })
 }
 
-/// A server, and this player's client of it.
+/// Starts a server and this player's client.
 fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let Served { server, port, address, game, udp, beacon } = Served::start(arguments)?;
     let beacon = Some(beacon).filter(|_| !arguments.game.network.no_discovery);
@@ -384,8 +385,8 @@ fn join(arguments: &JoinArguments, mut hosts: Vec<SocketAddr>) -> anyhow::Result
     })
 }
 
-/// Where a bot on this computer joins the host at `udp`: at an address that the other guests know, too, so that
-/// they find the bot beside it.
+/// Returns the address at which a local bot joins the host at `udp`. The other guests know it, too, so that they find
+/// the bot beside the host.
 fn own_address(udp: &Udp) -> SocketAddr {
     let local = udp.local_address();
     let loopback = setup::loopback(Some(local.ip()), local.port());

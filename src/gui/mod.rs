@@ -1,5 +1,5 @@
-//! The window: start screen, matches, replays. It shows what a match thread hands over and sends it
-//! commands; it owns no world.
+//! The window: start screen, matches, replays. It shows the states of a match thread and sends it commands; it owns
+//! no world.
 
 mod alerts;
 mod app;
@@ -46,10 +46,10 @@ use display::NoWindow;
 use native_window::NativeDesktop;
 use window::{HAS_OPENED, WM_CLASS};
 
-/// Opens the window and stays until it is closed.
+/// Opens the window and runs until it is closed.
 ///
 /// # Errors
-/// If there can be no window.
+/// If no window can be opened.
 pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     display::probe()?;
     let desktop = NativeDesktop::find()?;
@@ -57,7 +57,7 @@ pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     app::leave_on_signals();
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // Before the first frame a panic is the window library's way to say that there is no window.
+        // Before the first frame, the window library panics if it cannot open a window.
         if HAS_OPENED.load(Ordering::Relaxed) {
             default_hook(panic);
         }

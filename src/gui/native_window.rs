@@ -1,5 +1,5 @@
-//! Functions that the window library leaves out: the scale of the desktop, the places of keys, whether the window is
-//! seen, its least size, and full screen and back.
+//! Platform functions that the window library lacks: the desktop's scale, key positions, the window's visibility, its
+//! minimum size, and toggling full screen.
 
 use macroquad::miniquad::KeyCode;
 #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ use super::window::SIZE_USUAL;
 #[cfg(target_os = "linux")]
 use super::x11::{X11Desktop, X11Window};
 
-/// Most of a screen that a window larger than usual takes when it opens: bars of the desktop and of the window need
+/// Maximum share of the screen for an enlarged window when it opens: the desktop's panels and the window's frame need
 /// the rest.
 #[cfg(target_os = "linux")]
 const SHARE_OF_SCREEN: f32 = 0.9;
@@ -41,16 +41,16 @@ pub(crate) enum Woken {
 pub(crate) struct NativeWindow {
     #[cfg(target_os = "linux")]
     x11: Option<X11Window>,
-    /// Input state at the last look.
+    /// State of input devices at the last poll.
     #[cfg(target_os = "linux")]
     hands: Option<super::x11::Hands>,
 }
 
 impl NativeDesktop {
-    /// The desktop on which the window will be.
+    /// Finds the desktop on which the window will open.
     ///
     /// # Errors
-    /// If it shows too few colours.
+    /// If its colour depth is too low.
     pub(crate) fn find() -> Result<Self, NoWindow> {
         #[cfg(target_os = "linux")]
         let x11 = X11Desktop::connect();
@@ -65,8 +65,8 @@ impl NativeDesktop {
         })
     }
 
-    /// Width and height with which the window opens: as much larger than usual as everything on this desktop, as far
-    /// as its screen has room.
+    /// Returns the width and height with which the window opens: scaled like everything on this desktop, as far as
+    /// the screen has room.
     pub(crate) fn window_size(&self) -> [u16; 2] {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &self.x11 {
@@ -75,7 +75,7 @@ impl NativeDesktop {
         SIZE_USUAL
     }
 
-    /// The window that was just opened here.
+    /// Returns the window that was just opened here.
     pub(crate) fn window(self) -> NativeWindow {
         NativeWindow {
             #[cfg(target_os = "linux")]
@@ -86,7 +86,7 @@ impl NativeDesktop {
     }
 }
 
-/// The size of the window on a screen of this size and scale.
+/// Returns the size of the window on a screen of this size and scale.
 #[cfg(target_os = "linux")]
 fn size_on(screen: [u16; 2], scale: f32) -> [u16; 2] {
     let [width, height] = [0, 1].map(|side| f32::from(screen[side]) / f32::from(SIZE_USUAL[side]));
@@ -96,7 +96,7 @@ fn size_on(screen: [u16; 2], scale: f32) -> [u16; 2] {
 }
 
 impl NativeWindow {
-    /// Takes in what the system has told since the last frame; if `is_whole`, all that it has told anybody.
+    /// Processes the system's events since the last frame; if `is_whole`, all events sent to any client until now.
     pub(crate) fn poll(&mut self, is_whole: bool) {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &mut self.x11 {
@@ -106,7 +106,7 @@ impl NativeWindow {
         let _ = is_whole;
     }
 
-    /// Takes the events of keys since the last call; `None` where only the window library reports them.
+    /// Takes the key events since the last call; `None` where only the window library reports them.
     pub(crate) fn keys(&mut self) -> Option<impl Iterator<Item = KeyEvent>> {
         #[cfg(target_os = "linux")]
         return self.x11.as_mut()?.keys();
@@ -114,7 +114,7 @@ impl NativeWindow {
         None::<std::iter::Empty<KeyEvent>>
     }
 
-    /// Whether the system reports the places of keys and their text.
+    /// Whether the system reports key positions and text.
     pub(crate) const fn tells_keys(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &self.x11 {
@@ -131,7 +131,7 @@ impl NativeWindow {
         None
     }
 
-    /// Scale that the desktop asks for; 1 where the system scales by itself.
+    /// Returns the scale that the desktop requests; 1 where the system scales by itself.
     pub(crate) fn scale(&self) -> f32 {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &self.x11 {
@@ -140,7 +140,7 @@ impl NativeWindow {
         1.0
     }
 
-    /// Whether anything of the window can be seen. Where the system does not say, it can.
+    /// Whether any part of the window is visible; assumed where the system does not say.
     pub(crate) fn is_seen(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &self.x11 {
@@ -149,16 +149,17 @@ impl NativeWindow {
         true
     }
 
-    /// Waits until `until`, or until the player does something. `None` where the system does not tell that, at once.
+    /// Waits until `until` or any input of the player. Returns `None` immediately where the system does not report
+    /// input.
     pub(crate) fn wait_for_hands(&mut self, until: Instant, has_focus: bool) -> Option<Woken> {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &mut self.x11 {
-            /// Between two looks: a press is seen as soon as in a menu in use.
+            /// Polling interval: a press is noticed as soon as in a menu in use.
             const LOOK_EVERY: Duration = Duration::from_millis(16);
             loop {
                 let hands = x11.hands(has_focus)?;
                 let left = until.saturating_duration_since(Instant::now());
-                // Compared with the last look of the wait before: what happened between is an input, too.
+                // The comparison with the previous wait includes input between the two.
                 let before = self.hands.replace(hands);
                 if before != self.hands || x11.take_is_touched() {
                     return Some(Woken::Early);
@@ -173,7 +174,7 @@ impl NativeWindow {
         None
     }
 
-    /// Fills the screen with the window, or gives it its place back.
+    /// Enters or leaves full screen.
     pub(crate) fn set_fullscreen(&mut self, is_full: bool) {
         #[cfg(target_os = "linux")]
         if let Some(x11) = &mut self.x11 {
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_opens_at_the_scale_of_the_desktop_as_far_as_there_is_room() {
+    fn the_window_opens_at_the_desktop_scale_within_the_screen() {
         assert_eq!(size_on([1920, 1080], 1.0), SIZE_USUAL);
         assert_eq!(size_on([3840, 2160], 2.0), [2560, 1440]);
         assert_eq!(size_on([3840, 2160], 0.75), SIZE_USUAL, "never smaller than usual");

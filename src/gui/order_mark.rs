@@ -1,25 +1,25 @@
-//! The mark of an order where the player clicked: hollow until the order has run, then solid, then gone.
+//! The marker of an order where the player clicked: hollow until the order has run, then solid, then gone.
 
 use macroquad::math::Vec2;
 
 use super::draw::PointerOrder;
 
-/// How long the mark of an order that has run stays, seconds.
+/// Lifetime of the marker once the order has run, in seconds.
 const SHOWN_S: f64 = 0.7;
-/// How long the mark of an order waits to have run, seconds.
+/// Maximum time that the marker waits for its order to run, in seconds.
 const WAITS_S: f64 = 3.0;
 
-/// The mark of the last order.
+/// Marker of the last order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrderMark {
-    /// Tiles.
+    /// Position, in tiles.
     at: Vec2,
     is_attack: bool,
-    /// Seconds of the window.
+    /// Time of the order, in seconds since the window opened.
     given_at: f64,
-    /// How many commands of the player have run once this one has.
+    /// Number of the player's commands that have run once this one has.
     number: Option<u32>,
-    /// When it was seen to have run, seconds of the window.
+    /// Time at which it was seen to have run, in seconds since the window opened.
     ran_at: Option<f64>,
 }
 
@@ -28,12 +28,12 @@ impl OrderMark {
         Self { at, is_attack, given_at: now, number: None, ran_at: None }
     }
 
-    /// Tells the number of its command, unless it has one.
+    /// Sets the number of its command, unless it has one.
     pub(crate) fn number(&mut self, number: u32) {
         self.number.get_or_insert(number);
     }
 
-    /// The mark as it is now that this many commands have run in the confirmed world; `None` once it is gone.
+    /// Updates the marker by the number of commands that have run in the confirmed world; `None` once it is gone.
     pub(crate) fn after(mut self, commands_run: u32, now: f64) -> Option<Self> {
         if self.ran_at.is_none() && self.number.is_some_and(|number| number <= commands_run) {
             self.ran_at = Some(now);
@@ -45,7 +45,7 @@ impl OrderMark {
         is_shown.then_some(self)
     }
 
-    /// As it is drawn.
+    /// Returns the marker for drawing.
     pub(crate) fn drawn(&self, now: f64) -> PointerOrder {
         let left = self.ran_at.map(|ran_at| 1.0 - ((now - ran_at) / SHOWN_S) as f32);
         PointerOrder { at: self.at, is_attack: self.is_attack, age_s: (now - self.given_at) as f32, left }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_does_not_wait_for_ever() {
+    fn a_mark_expires_without_its_command() {
         let mark = OrderMark::new(Vec2::ZERO, true, 1.0);
         assert!(mark.after(90, 3.9).is_some_and(|mark| mark.drawn(3.9).left.is_none()));
         assert!(mark.after(90, 4.1).is_none());

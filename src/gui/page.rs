@@ -1,5 +1,5 @@
-//! A screen being laid out: texts, buttons and fields at given places. Each is drawn, asked and recorded in
-//! one call, so that what a test reads is what a player sees.
+//! Layout of a screen: texts, buttons and fields at given positions. One call draws, polls and records each item, so
+//! that a test reads exactly what a player sees.
 
 use egui_macroquad::egui::{
     self, Align2, Color32, CursorIcon, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2,
@@ -9,29 +9,30 @@ use super::draw::layout::{Recorder, TEXT_LEAST_PX};
 use super::sound::Kind;
 use super::theme;
 
-/// The keys that move the focus.
+/// Keys that move the focus.
 const ARROWS: [egui::Key; 4] =
     [egui::Key::ArrowUp, egui::Key::ArrowDown, egui::Key::ArrowLeft, egui::Key::ArrowRight];
-/// Points from the edge of a button to its text.
+/// Horizontal padding of a button, in points.
 const INSET: f32 = 12.0;
-/// Least share of its usual size at which a line is set that would not fit.
+/// Smallest scale to which a line that is too long is reduced.
 const LEAST_SHARE: f32 = 0.66;
-/// Most bytes of a name, an address or a code that can be typed.
+/// Maximum length of a name, an address or a code in a field, in bytes.
 pub(crate) const FIELD_BYTES_MAX: usize = 80;
 
-/// Where things of a screen go; points are pixels at 1280 x 720.
+/// Layout of a screen; points are pixels at 1280 x 720.
 pub(crate) struct Page<'a> {
     pub(crate) ui: &'a mut Ui,
     pub(crate) recorder: &'a mut Recorder,
     feedback: &'a mut Feedback,
-    /// Whether buttons can have the keyboard's focus; not where keys have meanings of their own.
+    /// Whether buttons can have keyboard focus; false where keys have other meanings.
     pub(crate) is_focusable: bool,
-    /// Whether buttons cannot be pressed yet: they have come by themselves where something else was being pressed.
+    /// Whether buttons do not accept presses yet, because the screen opened by itself while the player was pressing
+    /// something else.
     pub(crate) is_inert: bool,
     parent: String,
 }
 
-/// What the buttons of the last frames felt of the pointer.
+/// Pointer feedback of the buttons in the last frames.
 #[derive(Default)]
 pub(crate) struct Feedback {
     hovered: Option<egui::Id>,
@@ -40,7 +41,7 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
-    /// The sound that answers it, once a frame.
+    /// Takes the sound of the feedback, once per frame.
     pub(crate) fn take(&mut self) -> Option<Kind> {
         let hovered = self.hovered.take();
         let before = core::mem::replace(&mut self.hovered_before, hovered);
@@ -51,7 +52,7 @@ impl Feedback {
     }
 }
 
-/// How much a button wants to be pressed.
+/// Emphasis of a button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     Primary,
@@ -64,18 +65,18 @@ impl<'a> Page<'a> {
         Self { ui, recorder, feedback, is_focusable: true, is_inert: false, parent: String::new() }
     }
 
-    /// The whole window.
+    /// Returns the whole window.
     pub(crate) fn window(&self) -> Rect {
         self.ui.ctx().screen_rect()
     }
 
-    /// A rectangle of this size in the middle of the window, no larger than it.
+    /// Returns a rectangle of this size in the centre of the window, no larger than it.
     pub(crate) fn centred(&self, width: f32, height: f32) -> Rect {
         let window = self.window().shrink(8.0);
         Rect::from_center_size(window.center(), vec2(width, height).min(window.size()))
     }
 
-    /// Puts what `inside` adds into the item `name`.
+    /// Makes `name` the parent of everything that `inside` adds.
     pub(crate) fn within<T>(&mut self, name: &str, inside: impl FnOnce(&mut Self) -> T) -> T {
         let outer = core::mem::replace(&mut self.parent, name.into());
         let result = inside(self);
@@ -83,15 +84,15 @@ impl<'a> Page<'a> {
         result
     }
 
-    /// A plate for other things to stand on.
+    /// Draws a plate, the background of other items.
     pub(crate) fn plate(&mut self, name: &str, rect: Rect) {
         let painter = self.ui.painter();
         painter.rect(rect, theme::ROUNDING, theme::PLATE, Stroke::new(1.0, theme::LINE), StrokeKind::Inside);
         self.record(name, rect, None);
     }
 
-    /// One line of text. If it is longer than `width` it is set smaller, as far as it can be read; what is longer still
-    /// ends in an ellipsis, and is a mistake in the layout.
+    /// Draws one line of text. If it is longer than `width`, it is set smaller, down to the legible minimum; if it is
+    /// still too long, it is truncated, which counts as a layout error.
     pub(crate) fn text(
         &mut self,
         name: &str,
@@ -108,7 +109,8 @@ impl<'a> Page<'a> {
         rect
     }
 
-    /// The same for a text of any length from outside: a line of chat, an error of the system, a name of a file.
+    /// Draws a line of external text of any length: a chat line, an error of the system, a file name. Truncation is
+    /// no error.
     pub(crate) fn open_ended(
         &mut self,
         name: &str,
@@ -121,7 +123,7 @@ impl<'a> Page<'a> {
         self.line_of_text(name, at, align, style, text, width).0
     }
 
-    /// Rectangle of the line, and whether it was cut.
+    /// Draws the line. Returns its bounds, and whether it was truncated.
     fn line_of_text(
         &mut self,
         name: &str,
@@ -149,7 +151,7 @@ impl<'a> Page<'a> {
         (rect, is_cut)
     }
 
-    /// One line of text that floats over everything else.
+    /// Draws one line of text that floats over everything else.
     pub(crate) fn floating(
         &mut self,
         name: &str,
@@ -162,7 +164,7 @@ impl<'a> Page<'a> {
         self.within(name, |page| page.text(name, at, align, style, text, width))
     }
 
-    /// Text in as many lines as it takes; returns where it ends.
+    /// Draws wrapped text. Returns its lower edge.
     pub(crate) fn paragraph(
         &mut self,
         name: &str,
@@ -180,13 +182,13 @@ impl<'a> Page<'a> {
         rect.bottom()
     }
 
-    /// The height of a text in as many lines as it takes.
+    /// Returns the height of wrapped text.
     pub(crate) fn paragraph_height(&self, size: f32, text: &str, width: f32) -> f32 {
         let font = FontId::proportional(size);
         self.ui.fonts(|fonts| fonts.layout(text.into(), font, Color32::WHITE, width)).size().y
     }
 
-    /// A button; true when it was clicked.
+    /// Draws a button. Returns whether it was clicked.
     pub(crate) fn button(&mut self, name: &str, rect: Rect, text: &str, weight: Weight) -> bool {
         let response = self.pressable(name, rect, weight, true);
         let colour = if weight == Weight::Primary && !self.is_inert { theme::GROUND } else { theme::TEXT };
@@ -198,7 +200,7 @@ impl<'a> Page<'a> {
         response
     }
 
-    /// A button that cannot be pressed, and why.
+    /// Draws a disabled button with the reason.
     pub(crate) fn barred(&mut self, name: &str, rect: Rect, text: &str, why: &str) {
         self.pressable(name, rect, Weight::Normal, false);
         let width = rect.width() - 2.0 * INSET;
@@ -219,7 +221,7 @@ impl<'a> Page<'a> {
         });
     }
 
-    /// The surface of a button or of a row in a list; true when it was clicked.
+    /// Draws the background of a button or of a list row. Returns whether it was clicked.
     pub(crate) fn pressable(&mut self, name: &str, rect: Rect, weight: Weight, is_enabled: bool) -> bool {
         self.recorder.is_inert |= self.is_inert;
         let is_enabled = is_enabled && !self.is_inert;
@@ -246,7 +248,7 @@ impl<'a> Page<'a> {
         let painter = self.ui.painter();
         painter.rect(pressed, theme::ROUNDING, fill, Stroke::new(1.5, edge), StrokeKind::Inside);
         if is_enabled {
-            // By the keyboard it is clicked without having been down.
+            // A click by keyboard has no press before it.
             let (pressed, released) =
                 self.ui.input(|input| (input.pointer.any_pressed(), input.pointer.any_released()));
             self.feedback.is_pressed |= response.is_pointer_button_down_on() && pressed;
@@ -263,8 +265,8 @@ impl<'a> Page<'a> {
         is_enabled && response.clicked()
     }
 
-    /// A ring around what the keyboard would press. The first arrow on a screen leads to its `primary` button:
-    /// a frame later, since this frame's arrow would lead on from there.
+    /// Draws a ring around the focused item. The first arrow key on a screen focuses its `primary` button, one frame
+    /// later, since egui would move the focus on in this one.
     fn show_focus(&mut self, name: &str, response: &egui::Response, is_primary: bool) {
         if is_primary && self.ui.memory(|memory| memory.focused().is_none()) {
             let (ctx, id) = (self.ui.ctx(), egui::Id::new("an arrow came"));
@@ -283,8 +285,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A number from 0 to 100, with `step` from one to the next by the keyboard: dragged, or moved by the arrow
-    /// keys while it has the focus.
+    /// Draws a slider from 0 to 100. It is dragged, or moved by the arrow keys in increments of `step` while it has
+    /// focus.
     pub(crate) fn slider(&mut self, name: &str, rect: Rect, value: &mut u8) {
         const STEP: u8 = 5;
         let id = egui::Id::new((&self.parent, name));
@@ -320,12 +322,12 @@ impl<'a> Page<'a> {
         });
     }
 
-    /// A line to type in, of at most [`FIELD_BYTES_MAX`]; true when Enter was pressed in it.
+    /// Draws a text field of at most [`FIELD_BYTES_MAX`] bytes. Returns whether Enter was pressed in it.
     pub(crate) fn field(&mut self, name: &str, rect: Rect, text: &mut String, hint: &str) -> bool {
         self.edit(name, rect, text, hint, FIELD_BYTES_MAX).1
     }
 
-    /// A text field that takes the keyboard, of at most `bytes` bytes; true when Enter was pressed in it.
+    /// Draws a text field with keyboard focus, of at most `bytes` bytes. Returns whether Enter was pressed in it.
     pub(crate) fn line(
         &mut self,
         name: &str,
@@ -341,7 +343,7 @@ impl<'a> Page<'a> {
         is_entered
     }
 
-    /// The field, and whether Enter was pressed in it.
+    /// Draws the field. Returns its response, and whether Enter was pressed in it.
     fn edit(
         &mut self,
         name: &str,
@@ -365,7 +367,7 @@ impl<'a> Page<'a> {
         (response, is_entered)
     }
 
-    /// Some options of which one holds, side by side; true when another one was chosen.
+    /// Draws a row of exclusive options. Returns whether another one was chosen.
     pub(crate) fn choice<T: Copy + PartialEq>(
         &mut self,
         name: &str,
@@ -392,12 +394,12 @@ impl<'a> Page<'a> {
         self.ui.input(|input| input.key_pressed(egui::Key::Escape))
     }
 
-    /// A line across.
+    /// Draws a horizontal rule.
     pub(crate) fn rule(&mut self, left: Pos2, width: f32) {
         self.ui.painter().hline(left.x..=left.x + width, left.y, Stroke::new(1.0, theme::LINE));
     }
 
-    /// Notes where an item is, in pixels.
+    /// Records the bounds of an item, in pixels.
     pub(crate) fn record(&mut self, name: &str, rect: Rect, size: Option<f32>) {
         let scale = self.ui.ctx().pixels_per_point();
         let px = macroquad::math::Rect::new(
@@ -414,14 +416,14 @@ fn mix(from: Color32, to: Color32, share: f32) -> Color32 {
     from.lerp_to_gamma(to, share)
 }
 
-/// Whether a button, a slider or a field has the keyboard.
+/// Whether a widget has keyboard focus.
 pub(crate) fn has_focus() -> bool {
     let mut focused = None;
     egui_macroquad::cfg(|ctx| focused = ctx.memory(|memory| memory.focused()));
     focused.is_some()
 }
 
-/// Whether the keyboard writes into a field.
+/// Whether a text field has keyboard focus.
 pub(crate) fn is_typing() -> bool {
     let mut is_typing = false;
     egui_macroquad::cfg(|ctx| {

@@ -1,7 +1,7 @@
-//! For tests: what is shown, and where, as a JSON file that is written anew several times a second.
+//! Test probe: everything that is shown, with its bounds, as a JSON file that is rewritten several times a second.
 //!
-//! `ARENA_LAYOUT` names the file, `ARENA_WINDOW` the size of the window as `1280x720`, `ARENA_FPS` the most
-//! frames per second; with `ARENA_PIXELS` every picture is searched for text that was drawn as black boxes.
+//! `ARENA_LAYOUT` names the file, `ARENA_WINDOW` the size of the window as `1280x720`, `ARENA_FPS` the frame rate
+//! limit; with `ARENA_PIXELS` every frame is searched for text drawn as black boxes.
 
 use macroquad::math::Rect;
 use macroquad::texture::{Image, get_screen_data};
@@ -15,24 +15,24 @@ use super::draw::layout::{Item, Recorder};
 use super::screens::Screen;
 use super::window::window;
 
-/// Between two writes.
+/// Interval between writes, in seconds.
 const EVERY_S: f64 = 0.1;
 
-/// A file that says what a player sees.
+/// File that describes what a player sees.
 pub(crate) struct ProbeFile {
     path: PathBuf,
     write_at: f64,
     frames: u64,
-    /// Pictures that were shown.
+    /// Number of pictures shown.
     drawn: u64,
-    /// Pictures with black boxes in place of text; `None` if nobody looks.
+    /// Number of frames with black boxes in place of text; `None` if not checked.
     black_texts: Option<u64>,
 }
 
-/// The size of the window, if one is given.
+/// Returns the size of the window, if one is given.
 ///
 /// # Errors
-/// If that is no size that a window can have.
+/// If no window can have that size.
 pub(crate) fn window_size() -> Result<Option<[u16; 2]>, NoWindow> {
     let Some(text) = std::env::var_os("ARENA_WINDOW").filter(|text| !text.is_empty()) else {
         return Ok(None);
@@ -47,7 +47,7 @@ fn size_of(text: &str) -> Option<[u16; 2]> {
     Some([side(width)?, side(height)?])
 }
 
-/// The most frames per second, if that is given.
+/// Returns the frame rate limit, if one is given.
 pub(crate) fn frames_per_s() -> Option<u32> {
     std::env::var("ARENA_FPS").ok()?.parse().ok().filter(|&frames| frames > 0)
 }
@@ -59,7 +59,7 @@ impl ProbeFile {
         Some(Self { path, write_at: 0.0, frames: 0, drawn: 0, black_texts })
     }
 
-    /// Looks at the picture that was just drawn.
+    /// Inspects the frame that was just drawn.
     pub(crate) fn look(&mut self, screen: &Screen, context: &AppContext) {
         self.drawn += 1;
         let Some(found) = self.black_texts.as_mut().filter(|_| screen.shows_arena()) else { return };
@@ -68,7 +68,7 @@ impl ProbeFile {
         *found += u64::from(texts.map(|item| item.rect).any(|rect| is_black(&picture, rect)));
     }
 
-    /// Writes, if it is time to.
+    /// Writes the file, if the interval has passed.
     pub(crate) fn write(&mut self, screen: &Screen, context: &AppContext, menus: &Recorder, fps: i32) {
         self.frames += 1;
         if context.now < self.write_at {
@@ -100,7 +100,7 @@ impl ProbeFile {
             "arena_items": arena.iter().map(item).collect::<Vec<_>>(),
             "problems": problems,
         });
-        // Whole or not at all: a reader must not meet half a file.
+        // An atomic replacement: a reader must never find half a file.
         let draft = self.path.with_extension("tmp");
         if std::fs::write(&draft, value.to_string()).is_ok() {
             let _ = std::fs::rename(&draft, &self.path);
@@ -108,7 +108,7 @@ impl ProbeFile {
     }
 }
 
-/// Whether a text is drawn as black boxes: pure black is no colour of the interface.
+/// Whether a text is drawn as black boxes: the interface does not use pure black.
 fn is_black(picture: &Image, text: Rect) -> bool {
     const SHARE: usize = 10;
     let (width, height) = (usize::from(picture.width), usize::from(picture.height));
@@ -116,7 +116,7 @@ fn is_black(picture: &Image, text: Rect) -> bool {
     let (mut black, mut all) = (0, 0);
     for y in side(text.y, text.bottom(), height) {
         for x in side(text.x, text.right(), width) {
-            // Rows begin with the lowest.
+            // Rows start at the bottom.
             let at = ((height - 1 - y) * width + x) * 4;
             all += 1;
             black += usize::from(picture.bytes[at..at + 3] == [0, 0, 0]);
@@ -141,7 +141,7 @@ mod tests {
     use super::size_of;
 
     #[test]
-    fn a_size_that_no_window_can_have_is_none() {
+    fn impossible_window_sizes_are_rejected() {
         assert_eq!(size_of("1280x720"), Some([1280, 720]));
         for text in
             ["0x0", "1280x0", "-5x720", "1280", "x", "70000x720", "16384x720", "1280x720x24", "1e3x720"]

@@ -1,14 +1,13 @@
-//! What the player trains: single presses, kinds that are trained again and again, and why a press has no
-//! effect.
+//! The player's training: single presses, repeated training, and the reasons of refusals.
 
 use sim::{AttackBehaviour, GameState, Outcome, PlayerId, SUPPLY, Setup, Tick};
 
-/// What can be trained, in the order of the buttons.
+/// Kinds that can be trained, in the order of the buttons.
 pub(crate) const KINDS: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
-/// A command that the state does not show after this much of its time was lost, ms.
+/// Time after which a command that the state does not show counts as lost, in milliseconds.
 pub(crate) const LOST_AFTER_MS: u32 = 2000;
 
-/// The name of a kind.
+/// Returns the name of a kind.
 pub(crate) const fn name_of(kind: AttackBehaviour) -> &'static str {
     match kind {
         AttackBehaviour::Swordsman => "Swordsman",
@@ -16,31 +15,31 @@ pub(crate) const fn name_of(kind: AttackBehaviour) -> &'static str {
     }
 }
 
-/// What training depends on, in the state that is drawn.
+/// Facts that training depends on, in the drawn state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Economy {
-    /// Whole supply.
+    /// Supply, rounded down.
     pub(crate) supply: u32,
     pub(crate) supply_max: u32,
-    /// By kind, in supply.
+    /// Costs by kind, in supply.
     pub(crate) costs: [u32; 2],
-    /// In training, by kind.
+    /// Number in training, by kind.
     pub(crate) training: [u32; 2],
     pub(crate) training_max: u32,
-    /// With those in training.
+    /// Number of minions, including those in training.
     pub(crate) minions: u32,
     pub(crate) minions_max: u32,
-    /// Whether the match runs and the player still has a core.
+    /// Whether the match is running and the player still has a core.
     pub(crate) is_open: bool,
-    /// How many commands of the player the state has seen.
+    /// Number of the player's commands that the state has processed.
     pub(crate) commands: u32,
     pub(crate) tick: Tick,
-    /// In how many ticks a command that is not seen was lost.
+    /// Number of ticks after which a command that has not run counts as lost.
     pub(crate) lost_after: u32,
 }
 
 impl Economy {
-    /// A player's, in a state.
+    /// Returns a player's economy in a state.
     pub(crate) fn of(setup: &Setup, state: &GameState, player: PlayerId) -> Self {
         let (rules, players, seat) = (&setup.rules, &state.players, player.index());
         let length = players.training_len[seat];
@@ -61,16 +60,16 @@ impl Economy {
     }
 }
 
-/// Why nothing is trained.
+/// Reason why nothing is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Too little supply.
+    /// Not enough supply.
     Supply { kind: AttackBehaviour, cost: u32, has: u32 },
-    /// As many are in training as can be.
+    /// The training queue is full, with this many minions.
     Queue(u32),
-    /// As many minions live or are in training as may be.
+    /// The army has reached its maximum, including minions in training.
     Army(u32),
-    /// The core has fallen, or the match is over.
+    /// The core has been destroyed, or the match is over.
     Closed,
 }
 
@@ -85,37 +84,37 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// A training command that the state drawn does not show yet.
+/// Training command that the drawn state does not show yet.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     kind: AttackBehaviour,
-    /// How many commands the state has seen once this one has run.
+    /// Number of commands that the state has processed once this one has run.
     number: u32,
     given_at: Tick,
 }
 
-/// Presses and repeats of one player in one match.
+/// Training presses and repeats of one player in one match.
 #[derive(Debug, Default)]
 pub(crate) struct Production {
     repeats: [bool; 2],
-    /// What was trained last; with both repeated the other one is next.
+    /// Kind trained last; if both repeat, they alternate.
     last: Option<AttackBehaviour>,
     pending: Vec<Pending>,
 }
 
 impl Production {
-    /// Whether each kind is trained again and again.
+    /// Returns whether each kind's training repeats.
     pub(crate) const fn repeats(&self) -> [bool; 2] {
         self.repeats
     }
 
-    /// Begins to train a kind again and again, or no longer.
+    /// Toggles repeated training of a kind.
     pub(crate) fn toggle(&mut self, kind: AttackBehaviour) {
         self.repeats[place(kind)] ^= true;
     }
 
-    /// Trained by hand: whether the command that trains this kind is worth giving. `number` is how many
-    /// commands the state will have seen once it has run.
+    /// Checks whether a training command by hand can succeed. `number` is the number of commands that the state will
+    /// have processed once it has run.
     pub(crate) fn press(
         &mut self,
         kind: AttackBehaviour,
@@ -128,8 +127,8 @@ impl Production {
         Ok(())
     }
 
-    /// Trained by itself: what is to be trained now, if anything. To be called with each new state; at most
-    /// one command of a kind is under way.
+    /// Returns the kind to train by repetition now, if any. Must be called with each new state; at most one command
+    /// of a kind is in flight.
     pub(crate) fn repeat(&mut self, economy: &Economy, number: u32) -> Option<AttackBehaviour> {
         self.settle(economy);
         let kind = match self.repeats {
@@ -145,7 +144,7 @@ impl Production {
         Some(kind)
     }
 
-    /// How many of a kind are in training, with those under way.
+    /// Returns the number in training of a kind, including commands in flight.
     pub(crate) fn queued(&self, kind: AttackBehaviour, economy: &Economy) -> u32 {
         economy.training[place(kind)] + self.under_way(kind)
     }
@@ -154,14 +153,14 @@ impl Production {
         self.pending.iter().filter(|pending| pending.kind == kind).count() as u32
     }
 
-    /// Forgets what the state shows, and what was lost.
+    /// Forgets commands that the state shows or that were lost.
     fn settle(&mut self, economy: &Economy) {
         self.pending.retain(|pending| {
             pending.number > economy.commands && economy.tick.since(pending.given_at) < economy.lost_after
         });
     }
 
-    /// What is under way is paid for and has its place.
+    /// Commands in flight count as paid, and take up room.
     fn check(&self, kind: AttackBehaviour, economy: &Economy) -> Result<(), Refusal> {
         let under_way = self.pending.len() as u32;
         let spent: u32 = self.pending.iter().map(|pending| economy.costs[place(pending.kind)]).sum();
@@ -185,7 +184,7 @@ impl Production {
     }
 }
 
-/// Of a kind in [`KINDS`].
+/// Returns the index of a kind in [`KINDS`].
 pub(crate) const fn place(kind: AttackBehaviour) -> usize {
     match kind {
         AttackBehaviour::Swordsman => 0,
@@ -214,7 +213,7 @@ mod tests {
     };
 
     #[test]
-    fn a_press_says_what_is_missing() {
+    fn a_refused_press_names_the_missing_resource() {
         let poor = Economy { supply: 1, ..RICH };
         let refused = |economy: Economy| {
             let refusal = Production::default().press(Swordsman, &economy, 1).expect_err("refused");
@@ -228,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_is_paid_for_until_it_is_seen() {
+    fn commands_in_flight_count_as_paid_until_the_state_shows_them() {
         let (mut production, mut economy) = (Production::default(), Economy { supply: 3, ..RICH });
         assert_eq!(production.press(Swordsman, &economy, 1), Ok(()));
         assert_eq!(production.queued(Swordsman, &economy), 1);
         let refused = production.press(Swordsman, &economy, 2);
         assert_eq!(refused, Err(Refusal::Supply { kind: Swordsman, cost: 2, has: 1 }));
-        // It has run: the state itself has it.
+        // The command has run: the state itself counts it.
         economy = Economy { commands: 1, training: [1, 0], minions: 7, supply: 2, ..economy };
         assert_eq!(production.press(Swordsman, &economy, 2), Ok(()));
         assert_eq!(production.queued(Swordsman, &economy), 2);
@@ -260,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn one_command_of_a_kind_is_under_way() {
+    fn at_most_one_repeated_command_of_a_kind_is_in_flight() {
         let mut production = Production::default();
         production.toggle(Swordsman);
         assert_eq!(production.repeat(&RICH, 1), Some(Swordsman));
         for tick in 0..119 {
             assert_eq!(production.repeat(&Economy { tick: Tick(tick), ..RICH }, 2), None, "at {tick}");
         }
-        // Lost: the state never saw it.
+        // The command was lost: the state never processed it.
         let late = Economy { tick: Tick(120), ..RICH };
         assert_eq!(production.repeat(&late, 2), Some(Swordsman));
         let seen = Economy { commands: 2, ..late };
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_press_by_hand_counts_as_under_way() {
+    fn a_manual_press_counts_as_in_flight() {
         let mut production = Production::default();
         production.toggle(Swordsman);
         assert_eq!(production.press(Swordsman, &RICH, 1), Ok(()));
@@ -293,7 +292,7 @@ mod tests {
             trained.extend(production.repeat(&economy, commands + 1));
         }
         assert_eq!(trained, [Swordsman, Archer, Swordsman, Archer]);
-        // The dearer kind is waited for, not passed over.
+        // The more expensive kind keeps its turn until there is enough supply.
         economy = Economy { commands: 5, supply: 2, ..economy };
         assert_eq!(production.repeat(&economy, 6), Some(Swordsman));
         economy.commands = 6;

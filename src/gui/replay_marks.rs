@@ -1,4 +1,4 @@
-//! What happened in a replay, found by a thread that plays it through while it is watched.
+//! The events of a replay, found by a thread that plays it through while it is watched.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::cli::replay::moments::{self, Kind, Moment};
 use replay::{Record, Replay};
 use sim::PlayerId;
 
-/// Most marks of a replay; a match has a few dozen.
+/// Maximum number of marks of a replay; a match has a few dozen.
 const MARKS_MAX: usize = 2_000;
 
-/// The marks that have been found so far.
+/// Marks found so far.
 pub(crate) struct ReplayMarks {
     found: Vec<Moment>,
     coming: Receiver<Moment>,
@@ -20,7 +20,7 @@ pub(crate) struct ReplayMarks {
 }
 
 impl ReplayMarks {
-    /// Begins to look; a file that cannot be read has none.
+    /// Starts the search; an unreadable file has no marks.
     pub(crate) fn of(file: PathBuf) -> Self {
         let (sender, coming) = sync_channel(MARKS_MAX);
         let is_enough = Arc::new(AtomicBool::new(false));
@@ -32,17 +32,17 @@ impl ReplayMarks {
                 !stop.load(Ordering::Relaxed) && (!is_marked || sender.try_send(moment).is_ok())
             });
         };
-        // Without a thread there are no marks; the replay can be watched as well.
+        // Without a thread there are no marks, but the replay can still be watched.
         let _ = std::thread::Builder::new().name("replay-marks".into()).spawn(look);
         Self { found: Vec::new(), coming, is_enough }
     }
 
-    /// How many have been found and taken.
+    /// Returns the number of marks found and taken.
     pub(crate) const fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// The marks by tick.
+    /// Returns the marks, sorted by tick.
     pub(crate) fn found(&mut self) -> &[Moment] {
         let room = MARKS_MAX - self.found.len();
         self.found.extend(self.coming.try_iter().take(room));
@@ -56,7 +56,7 @@ impl Drop for ReplayMarks {
     }
 }
 
-/// Runs a replay from its beginning and tells every moment of it, until `tell` says that it is enough.
+/// Plays a replay from its beginning and passes every event to `tell`, until that returns false.
 fn tell_of(replay: &mut Replay, mut tell: impl FnMut(Moment) -> bool) {
     let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
     let Ok(mut world) = replay.world_at(replay.begins()) else { return };

@@ -1,4 +1,4 @@
-//! What the player has set, and keeps from one start of the program to the next.
+//! The player's settings, kept between starts of the program.
 
 mod file;
 
@@ -11,49 +11,49 @@ use net::PlayerName;
 
 pub(crate) use file::SettingsFile;
 
-/// Least frames per second that can be set as the most.
+/// Minimum value of the frame rate limit, in frames per second.
 const FRAMES_LEAST: u32 = 20;
-/// The sizes of the interface that are offered, percent.
+/// Available sizes of the interface, in percent.
 pub(crate) const TEXT_PERCENTS: [u32; 3] = [100, 125, 150];
-/// The loudest, percent.
+/// Maximum volume, in percent.
 const VOLUME_MAX: u8 = 100;
 
-/// Everything that can be set. The settings file has the same names.
+/// All settings. The settings file uses the same names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Settings {
     #[serde(flatten)]
     pub(crate) you: PlayerChoices,
-    /// Whether a match has ever been won in the window.
+    /// Whether the player has ever won a match in the window.
     pub(crate) has_won: bool,
-    /// Whether the tutorial was won or skipped once.
+    /// Whether the tutorial was ever won or skipped.
     pub(crate) has_learned: bool,
     pub(crate) fullscreen: bool,
-    /// Most frames per second in a match; 0 for no limit but the screen's.
+    /// Frame rate limit in a match; 0 for the screen's rate.
     pub(crate) frames_per_s: u32,
-    /// Size of text and of what it stands on, percent: one of [`TEXT_PERCENTS`].
+    /// Size of the interface in percent: one of [`TEXT_PERCENTS`].
     pub(crate) text_percent: u32,
     /// Whether hits flash white.
     pub(crate) flashes: bool,
     pub(crate) volumes: Volumes,
     pub(crate) keys: KeyChoices,
-    /// What another version of the program keeps here.
+    /// Settings of other versions of the program, kept unchanged.
     #[serde(flatten)]
     rest: toml::Table,
 }
 
-/// Who sits before the window, and what they chose last.
+/// Name of the player, and last choices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct PlayerChoices {
     pub(crate) name: String,
     pub(crate) hero: Hero,
-    /// An address typed before; it is not kept.
+    /// Last address typed; it is not saved.
     #[serde(skip)]
     pub(crate) address: String,
 }
 
-/// How loud everything is, what happens in a match, and what the interface says, each from 0 to 100.
+/// Volumes of everything, of the match's events, and of the interface, each from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Volumes {
@@ -93,14 +93,14 @@ impl Default for Volumes {
 }
 
 impl PlayerChoices {
-    /// The name, if it can be one.
+    /// Returns the name, if it is valid.
     pub(crate) fn player_name(&self) -> Result<PlayerName, String> {
         PlayerName::new(self.name.trim()).map_err(|error| error.to_string())
     }
 }
 
 impl Settings {
-    /// What makes these settings impossible, if anything does.
+    /// Returns the reason why these settings are invalid, if they are.
     fn fault(&self) -> Option<String> {
         let Self { frames_per_s, text_percent, volumes, .. } = self;
         let volumes =
@@ -115,7 +115,7 @@ impl Settings {
         is_slow.then(|| format!("frames_per_s is {frames_per_s}: 0, or {FRAMES_LEAST} or more"))
     }
 
-    /// Back to what a first start has; the name, the hero, what was won and what was learned stay.
+    /// Restores the defaults, except for the name, the hero, and the records of wins and the tutorial.
     pub(crate) fn reset(&mut self) {
         let old = core::mem::take(self);
         (self.you, self.rest) = (old.you, old.rest);

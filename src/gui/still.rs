@@ -1,8 +1,8 @@
-//! The picture of a menu, kept for as long as nothing on it changes.
+//! Cache of a menu's picture while nothing on it changes.
 //!
-//! In software a copy of a menu costs less than half of drawing it: there, thin edges are as dear as whole blocks of
-//! pixels, and most of a menu is blended. The page is laid out in every frame and compared with the last one, so that
-//! no screen has to say when it changes.
+//! In software rendering a copy of a menu costs less than half of drawing it, since thin edges cost as much as whole
+//! blocks of pixels, and most of a menu is blended. The page is laid out in every frame and compared with the last
+//! one, so that no screen has to report its changes.
 
 use egui_macroquad::egui::{self, LayerId, epaint::ClippedShape, layers::PaintList};
 use macroquad::material::{
@@ -33,8 +33,8 @@ void main() {
 }";
 
 pub(crate) struct StillPicture {
-    /// Writes over what is there: blended shapes leave a picture whose alpha is below 1. Without it the picture is
-    /// blended with the background.
+    /// Material that overwrites the framebuffer: blended shapes leave alpha below 1 in the picture. Without it the
+    /// picture is blended with the background.
     opaque: Option<Material>,
     page: PaintedPage,
     texture: Option<Texture2D>,
@@ -43,25 +43,25 @@ pub(crate) struct StillPicture {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The page differs from that of the last frame. While something fades in, a copy would be in vain.
+    /// The page differs from that of the last frame. A copy during a transition would be useless.
     Changed,
-    /// It does not, and there is no copy of it.
+    /// The page is unchanged, but there is no copy of it.
     Settled,
-    /// The texture is a copy of what is shown.
+    /// The texture is a copy of the page.
     Kept,
 }
 
-/// What decides how a page looks.
+/// Everything that determines the look of a page.
 #[derive(Default)]
 struct PaintedPage {
     shapes: Vec<ClippedShape>,
     pixels_per_point: f32,
-    /// Width and height, pixels.
+    /// Width and height, in pixels.
     window: [u16; 2],
 }
 
 impl StillPicture {
-    /// Compiles its shader; the window must be open.
+    /// Compiles the shader; the window must be open.
     pub(crate) fn new() -> Self {
         let source = ShaderSource::Glsl { vertex: VERTEX, fragment: FRAGMENT };
         // The default pipeline does not blend.
@@ -69,13 +69,13 @@ impl StillPicture {
         Self { opaque, page: PaintedPage::default(), texture: None, state: State::Changed }
     }
 
-    /// Forgets the picture: what lies behind the page is another one now.
+    /// Discards the picture, after a change of the background.
     pub(crate) fn forget(&mut self) {
         self.page = PaintedPage::default();
     }
 
-    /// Compares the page that was just laid out with that of the last frame. Takes its shapes if the picture has them.
-    /// A page paints in this one layer.
+    /// Compares the page that was just laid out with that of the last frame. Takes its shapes if the picture contains
+    /// them. A page paints only in this layer.
     pub(crate) fn compare(&mut self, ctx: &egui::Context) {
         let size = [window().w, window().h].map(|side| side as u16);
         let pixels_per_point = ctx.pixels_per_point();
@@ -93,25 +93,25 @@ impl StillPicture {
         });
     }
 
-    /// Whether the page has not changed since the picture was kept.
+    /// Whether the page has not changed since the picture was taken.
     pub(crate) fn is_kept(&self) -> bool {
         self.state == State::Kept
     }
 
-    /// Draws the picture if it shows the page; whether it does.
+    /// Draws the picture if it shows the page. Returns whether it does.
     pub(crate) fn draw(&self) -> bool {
         let Some(texture) = self.texture.as_ref().filter(|_| self.state == State::Kept) else { return false };
         if let Some(opaque) = &self.opaque {
             gl_use_material(opaque);
         }
-        // Rows of a framebuffer begin with the lowest.
+        // Rows of a framebuffer start at the bottom.
         let params = DrawTextureParams { flip_y: true, ..DrawTextureParams::default() };
         draw_texture_ex(texture, 0.0, 0.0, WHITE, params);
         gl_use_default_material();
         true
     }
 
-    /// Keeps what was just drawn if it is the same as in the frame before.
+    /// Copies the frame if it is the same as the one before.
     pub(crate) fn keep(&mut self) {
         if self.state != State::Settled {
             return;
@@ -130,7 +130,7 @@ impl StillPicture {
 }
 
 impl PaintedPage {
-    /// Becomes the page with these shapes; whether it was that already.
+    /// Sets the page's shapes. Returns whether they are unchanged.
     fn replace(&mut self, list: &PaintList, pixels_per_point: f32, window: [u16; 2]) -> bool {
         let is_same = self.window == window
             && self.pixels_per_point == pixels_per_point

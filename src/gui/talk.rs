@@ -1,4 +1,4 @@
-//! What the players say to each other: the last lines at the edge of the window, and the line being typed.
+//! The chat: the last lines at the edge of the window, and the line being typed.
 
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use std::collections::VecDeque;
@@ -10,21 +10,22 @@ use game::MatchEvent;
 use net::{CHAT_BYTES_MAX, ChatText};
 use sim::PlayerId;
 
-/// How many lines are shown.
+/// Maximum number of visible lines.
 const LINES_MAX: usize = 6;
-/// How long a line is shown, and for how long at the end of that it fades.
+/// Time for which a line is shown, and of this the time in which it fades, in seconds.
 const SHOWN_S: f64 = 9.0;
 const FADES_S: f64 = 1.5;
-/// Points from line to line, and of the field to type in.
+/// Line height, and height of the text field, in points.
 const LINE: f32 = 22.0;
 const FIELD: f32 = 36.0;
 const WIDTH: f32 = 460.0;
-/// From the lower edge of the window to the field in a match: above the own state and the notes.
+/// Distance from the lower edge of the window to the text field in a match, in points: above the player's state and
+/// the notifications.
 const ABOVE: f32 = 88.0;
-/// From the field to the lines above it.
+/// Gap between the text field and the lines above it, in points.
 const GAP: f32 = 6.0;
 
-/// The lines that were said last, and the one being typed.
+/// The last lines, and the one being typed.
 #[derive(Default)]
 pub(crate) struct Talk {
     lines: VecDeque<Line>,
@@ -35,12 +36,12 @@ struct Line {
     name: String,
     colour: Color32,
     text: ChatText,
-    /// When it was said, seconds of the window.
+    /// Receive time, in seconds since the window opened.
     since: f64,
 }
 
 impl Talk {
-    /// Takes the lines out of what happened; `who` tells a player's name and team. Returns who spoke last.
+    /// Takes the chat lines out of the events; `who` maps a player to name and team. Returns the sender of the last.
     pub(crate) fn hear<'a>(
         &mut self,
         news: &mut Vec<MatchEvent>,
@@ -62,12 +63,12 @@ impl Talk {
         speaker
     }
 
-    /// Begins a line.
+    /// Opens the text field.
     pub(crate) fn open(&mut self) {
         self.typed.get_or_insert_default();
     }
 
-    /// Drops the line that is being typed.
+    /// Closes the text field and discards its text.
     pub(crate) fn close(&mut self) {
         self.typed = None;
     }
@@ -76,7 +77,8 @@ impl Talk {
         self.typed.is_some()
     }
 
-    /// Over a match: lines that fade, and the field while it is open. What was entered, or why it cannot be said.
+    /// Draws the chat over a match: lines that fade, and the text field while it is open. Returns the entered text,
+    /// or why it cannot be sent.
     pub(crate) fn over_match(&mut self, page: &mut Page<'_>, now: f64) -> Option<Result<ChatText, String>> {
         let window = page.window();
         let size = vec2(WIDTH.min(window.width() - 32.0), FIELD + GAP + LINES_MAX as f32 * LINE);
@@ -84,7 +86,7 @@ impl Talk {
         self.page(page, Some(now), Rect::from_min_size(bottom - vec2(0.0, size.y), size))
     }
 
-    /// On a plate: the lines that have room in `area`, and the field or how to open it.
+    /// Draws the chat on a plate: the lines that fit into `area`, and the text field or the key that opens it.
     pub(crate) fn on_plate(&mut self, page: &mut Page<'_>, area: Rect) -> Option<Result<ChatText, String>> {
         if !self.is_open() {
             let at = area.left_bottom() - vec2(0.0, FIELD / 2.0);
@@ -95,12 +97,12 @@ impl Talk {
         self.page(page, None, area)
     }
 
-    /// The height of a panel with `lines` lines and the text field.
+    /// Returns the height of a panel with `lines` lines and the text field.
     pub(crate) const fn height(lines: usize) -> f32 {
         FIELD + GAP + lines as f32 * LINE
     }
 
-    /// Lines fade where the time is given.
+    /// Draws the chat; lines fade if `now` is given.
     fn page(
         &mut self,
         page: &mut Page<'_>,
@@ -118,7 +120,7 @@ impl Talk {
         Some(ChatText::new(&said).map_err(|why| why.to_string()))
     }
 
-    /// From the bottom up, the newest lowest.
+    /// Draws lines from the bottom up, the newest lowest.
     fn lay_lines(&self, page: &mut Page<'_>, area: Rect, now: Option<f64>) {
         let room = ((area.height() + 1.0) / LINE) as usize;
         for (place, line) in self.lines.iter().rev().take(room).enumerate() {
@@ -143,7 +145,7 @@ impl Talk {
         }
     }
 
-    /// What is shown, for a test.
+    /// Returns the visible lines, for a test.
     pub(crate) fn said(&self) -> Vec<String> {
         self.lines.iter().map(|line| format!("{}: {}", line.name, line.text)).collect()
     }

@@ -1,16 +1,16 @@
-//! A page without a window, for tests: it is laid out as in one, and what is pressed on it is made up.
+//! A page without a window, for tests: laid out as in one, with synthetic input.
 
 use egui_macroquad::egui::{self, Event, Pos2, RawInput, Rect, vec2};
 
 use super::draw::layout::Recorder;
 use super::page::{Feedback, Page};
 
-/// The pages of one screen, frame by frame.
+/// Frames of one screen.
 pub(crate) struct PageTest {
     ctx: egui::Context,
     pub(crate) recorder: Recorder,
     feedback: Feedback,
-    /// Of the window, points.
+    /// Size of the window, in points.
     size: [f32; 2],
 }
 
@@ -21,7 +21,7 @@ impl PageTest {
         Self { ctx: egui::Context::default(), recorder, feedback: Feedback::default(), size }
     }
 
-    /// Lays out a frame in which `events` arrive.
+    /// Lays out a frame with `events`.
     pub(crate) fn frame<T>(&mut self, events: Vec<Event>, mut page: impl FnMut(&mut Page<'_>) -> T) -> T {
         let [w, h] = self.size;
         let screen_rect = Some(Rect::from_min_size(Pos2::ZERO, vec2(w, h)));
@@ -37,7 +37,7 @@ impl PageTest {
         result.expect("a frame")
     }
 
-    /// The middle of an item of the last frame.
+    /// Returns the middle of an item of the last frame.
     pub(crate) fn middle(&self, name: &str) -> Pos2 {
         let item = self.recorder.items.iter().find(|item| item.name == name);
         let rect = item.unwrap_or_else(|| panic!("no {name}")).rect;
@@ -45,12 +45,12 @@ impl PageTest {
     }
 }
 
-/// A press of a key.
+/// Builds a key press.
 pub(crate) fn press(key: egui::Key) -> Event {
     Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: egui::Modifiers::NONE }
 }
 
-/// The pointer goes to a place, presses and lets go.
+/// Builds the events of a click: pointer movement, press and release.
 pub(crate) fn click(at: Pos2) -> [Vec<Event>; 3] {
     let button = |pressed| Event::PointerButton {
         pos: at,

@@ -1,10 +1,10 @@
-//! What tests of the window look at.
+//! Views for the window's tests.
 
 use game::{View, data};
 use net::Time;
 use sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, TickRate, World};
 
-/// A match of two swordsmen before its first tick, seen by a player or by a spectator.
+/// Builds a match of two swordsmen before its first tick, seen by a player or by a spectator.
 pub(crate) fn test_view(me: Option<PlayerId>) -> View {
     test_view_of(&[0, 1], &[], me)
 }

@@ -1,4 +1,4 @@
-//! The colours, sizes and shapes of the screens: a lit war table at night.
+//! Colours, sizes and shapes of the screens: a lit war table at night.
 
 use egui_macroquad::egui::{self, Color32};
 
@@ -15,24 +15,24 @@ pub(crate) const ORANGE: Color32 = Color32::from_rgb(0xff, 0x9a, 0x3c);
 pub(crate) const GOLD: Color32 = Color32::from_rgb(0xff, 0xd1, 0x66);
 pub(crate) const RED: Color32 = Color32::from_rgb(0xff, 0x4d, 0x5e);
 
-/// The sizes of type.
+/// Font sizes, in points.
 pub(crate) const SMALL: f32 = 14.0;
 pub(crate) const BODY: f32 = 18.0;
 pub(crate) const LARGE: f32 = 28.0;
 pub(crate) const TITLE: f32 = 48.0;
-/// Length of every change of the interface.
+/// Duration of every transition of the interface, in seconds.
 pub(crate) const EASE_S: f32 = 0.12;
-/// Of plates and buttons.
+/// Corner radius of plates and buttons, in points.
 pub(crate) const ROUNDING: f32 = 6.0;
 
-/// The colour of a team.
+/// Returns the colour of a team.
 pub(crate) fn team(team: u8) -> Color32 {
     const VIOLET: Color32 = Color32::from_rgb(0xb5, 0x8c, 0xff);
     const MINT: Color32 = Color32::from_rgb(0x7f, 0xe0, 0xb0);
     [BLUE, ORANGE, VIOLET, MINT][usize::from(team) % 4]
 }
 
-/// What egui's own widgets look like.
+/// Sets the style of egui's own widgets.
 pub(crate) fn apply(ctx: &egui::Context) {
     let mut visuals = egui::Visuals::dark();
     visuals.override_text_color = Some(TEXT);

@@ -1,5 +1,5 @@
-//! The first match, step by step: what to do now, how far that is done, and where. Each step waits until the
-//! player has done it; the opponent waits, too.
+//! The tutorial, step by step: the current task, its progress, and its place. Each step waits until the player has
+//! completed it; the opponent waits, too.
 
 use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
@@ -8,21 +8,21 @@ use sim::{AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, 
 use super::bindings::{Action, key_name};
 use super::draw::place;
 
-/// How near the hero must come to the place of the first step, tiles.
+/// Distance at which the hero has reached the place of the first step, in tiles.
 const REACHED: f32 = 1.2;
-/// Living minions with which an army can be sent; the opponent has no guards before.
+/// Number of minions from which a player has an army; before this, the opponent has no guards.
 const ARMY: usize = 4;
 
-/// What the player learns, in this order.
+/// Lessons, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Walk by the keys.
     Walk,
-    /// Stand in the nearest circle until it is taken.
+    /// Stand in the nearest circle until it is captured.
     Circle,
     /// Train an army.
     Train,
-    /// Select minions and send them into the circle in the middle.
+    /// Select minions and send them into the middle circle.
     Send,
     /// Raise the banner among minions.
     Banner,
@@ -34,34 +34,34 @@ impl Step {
     const ALL: [Self; 6] = [Self::Walk, Self::Circle, Self::Train, Self::Send, Self::Banner, Self::Core];
 }
 
-/// A piece of an instruction.
+/// Part of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Text(&'static str),
-    /// A key or button of the mouse, drawn as a cap.
+    /// Key or mouse button, drawn as a keycap.
     Key(String),
 }
 
-/// What to do now.
+/// Current task.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Task {
-    /// Such as "1 of 6: walk".
+    /// Title, such as "1 of 6: walk".
     pub(crate) title: String,
     pub(crate) words: Vec<Word>,
-    /// Why, or what happens then.
+    /// Reason for the task, or its consequence.
     pub(crate) reason: &'static str,
-    /// 0 to 1.
+    /// Progress, from 0 to 1.
     pub(crate) progress: f32,
-    /// Where, tiles.
+    /// Place of the task, in tiles.
     pub(crate) place: Option<Vec2>,
 }
 
-/// How far the player has come.
+/// The player's progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tutorial {
-    /// How many steps are done.
+    /// Number of completed steps.
     done: usize,
-    /// From where the hero began to the place of the first step, tiles.
+    /// Distance from the hero's start to the place of the first step, in tiles.
     first_way: Option<f32>,
     /// Whether minions were sent somewhere in the fourth step.
     is_sent: bool,
@@ -70,12 +70,12 @@ pub(crate) struct Tutorial {
 }
 
 impl Tutorial {
-    /// The step to be done now; `None` once all are.
+    /// Returns the current step; `None` once all are completed.
     pub(crate) fn step(&self) -> Option<Step> {
         Step::ALL.get(self.done).copied()
     }
 
-    /// Takes in a new state and what happened before it.
+    /// Processes a new state and the events before it.
     pub(crate) fn observe(&mut self, view: &View, events: &EventBacklog) {
         let (Some(step), Some(field)) = (self.step(), Field::of(view)) else { return };
         if self.first_way.is_none() {
@@ -103,7 +103,7 @@ impl Tutorial {
         self.done += usize::from(is_done);
     }
 
-    /// What to do now, given how many units are selected; `None` once everything is done.
+    /// Returns the current task, given the number of selected units; `None` once all steps are completed.
     pub(crate) fn task(&self, view: &View, selected: usize) -> Option<Task> {
         let (step, field) = (self.step()?, Field::of(view)?);
         let has_lost_army = self.done > Step::Train as usize && field.army() == 0;
@@ -121,7 +121,7 @@ impl Tutorial {
             }
             Step::Circle => field.taken(field.near),
             Step::Train => field.army() as f32 / ARMY as f32,
-            // Selected, sent, arrived.
+            // Half the progress for sending them, half for the capture.
             Step::Send if self.is_sent => 0.5 + 0.5 * field.taken(field.middle),
             Step::Send => {
                 if selected > 0 {
@@ -199,12 +199,12 @@ const fn reason_of(step: Step) -> &'static str {
     }
 }
 
-/// What of a match the steps are about, for one player.
+/// Facts of a match that the steps need, for one player.
 struct Field<'a> {
     view: &'a View,
     state: &'a GameState,
     me: PlayerId,
-    /// Of the circles: the nearest to the own base, and the nearest to the middle of the map.
+    /// Circles: the nearest to the player's base, and the nearest to the middle of the map.
     near: usize,
     middle: usize,
     hero: Option<Vec2>,
@@ -232,12 +232,12 @@ impl<'a> Field<'a> {
         place(self.view.setup.map.circles.get(circle))
     }
 
-    /// Where the first step leads: off the way to the circle of the second, so that both are walks.
+    /// Returns the destination of the first step: off the path to the circle of the second, so that both need a walk.
     fn first_place(&self) -> Vec2 {
         self.circle(self.near) * vec2(1.0, -1.0)
     }
 
-    /// From the hero to the place of the first step, tiles.
+    /// Returns the distance from the hero to the place of the first step, in tiles.
     fn to_first_place(&self) -> Option<f32> {
         self.hero.map(|hero| hero.distance(self.first_place()))
     }
@@ -247,7 +247,7 @@ impl<'a> Field<'a> {
         owner != PlayerId::NONE && self.state.team_of(owner) == self.state.team_of(self.me)
     }
 
-    /// How much of a circle is taken, 0 to 1.
+    /// Returns the capture progress of a circle, from 0 to 1.
     fn taken(&self, circle: usize) -> f32 {
         let circles = &self.state.circles;
         if self.holds(circle) {
@@ -286,7 +286,7 @@ impl<'a> Field<'a> {
         self.state.player_ids().find(|&player| self.state.team_of(player) != self.state.team_of(self.me))
     }
 
-    /// How much of the enemy's core is gone, 0 to 1.
+    /// Returns the damage to the enemy's core, from 0 to 1.
     fn core_damage(&self) -> f32 {
         let whole = self.view.setup.rules.core_hp as f32;
         self.enemy().map_or(0.0, |enemy| 1.0 - self.state.cores.hp[enemy.index()] as f32 / whole)
@@ -296,7 +296,7 @@ impl<'a> Field<'a> {
         self.state.winner() == Some(self.state.team_of(self.me))
     }
 
-    /// The minion nearest to the hero.
+    /// Returns the position of the minion nearest to the hero.
     fn nearest_minion(&self) -> Option<Vec2> {
         let hero = self.hero.unwrap_or_else(|| self.base());
         let places = self.minions().map(|row| place_of(self.state, row));
@@ -306,7 +306,7 @@ impl<'a> Field<'a> {
     fn place_of(&self, step: Step) -> Option<Vec2> {
         match step {
             Step::Walk => Some(self.first_place()),
-            // Nothing points at the hero while he stands there.
+            // No arrow points at the circle while the hero stands in it.
             Step::Circle | Step::Train => Some(self.circle(self.near)).filter(|&at| {
                 let radius = milli(self.view.setup.rules.circle_radius);
                 self.hero.is_none_or(|hero| hero.distance(at) > radius)

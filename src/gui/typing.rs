@@ -1,4 +1,4 @@
-//! Text as the player's keyboard writes it, where the window library knows no dead keys.
+//! Text as the player's keyboard writes it, where the window library does not support dead keys.
 
 use egui_macroquad::egui::{Event, Key, Modifiers};
 use icu_normalizer::ComposingNormalizerBorrowed;
@@ -7,9 +7,9 @@ use macroquad::miniquad;
 use super::bindings::us_name;
 use super::key_event::{Held, KeyEvent, Written, alone, before_blank};
 
-/// Most marks that wait for their letter: more than any letter has.
+/// Maximum number of diacritics that wait for their letter: more than any letter has.
 const MARKS_MAX: usize = 4;
-/// A mark that is no part of a letter for Unicode, and the letters that have it.
+/// Diacritic that Unicode does not compose, and the letters that have it.
 const STROKE: char = '\u{338}';
 const STROKED: [(char, char); 12] = [
     ('o', 'ø'),
@@ -25,18 +25,18 @@ const STROKED: [(char, char); 12] = [
     ('b', 'ƀ'),
     ('i', 'ɨ'),
 ];
-/// The tilde of a keyboard, and what it is on a Greek letter.
+/// Tilde of a keyboard, and its counterpart on a Greek letter.
 const TILDE: char = '\u{303}';
 const PERISPOMENI: char = '\u{342}';
 
-/// The marks of dead keys that wait for their letter.
+/// Dead-key state: the diacritics that wait for their letter.
 #[derive(Default)]
 pub(crate) struct Typing {
     marks: Vec<char>,
 }
 
 impl Typing {
-    /// Events of keys for text fields and menus.
+    /// Converts key events to events for text fields and menus.
     pub(crate) fn events(&mut self, keys: &[KeyEvent]) -> Vec<Event> {
         let mut events = Vec::new();
         for event in keys {
@@ -45,7 +45,7 @@ impl Typing {
         events
     }
 
-    /// Forgets marks without a letter: the keyboard writes elsewhere now.
+    /// Discards diacritics without a letter, after a change of focus.
     pub(crate) fn forget(&mut self) {
         self.marks.clear();
     }
@@ -53,7 +53,7 @@ impl Typing {
     fn press(&mut self, event: &KeyEvent, events: &mut Vec<Event>) {
         let name = event.place.and_then(us_name);
         let key = match event.written {
-            // A shortcut is known by its letter, or by the place where that is on a US keyboard.
+            // A shortcut is identified by its letter, or by the letter of a US keyboard at the same position.
             Written::Letter(letter) if event.held.ctrl && letter.is_ascii_alphabetic() => {
                 Key::from_name(letter.to_uppercase().to_string().as_str())
             }
@@ -70,7 +70,7 @@ impl Typing {
         }
     }
 
-    /// Whether a key takes back marks instead of what is written before them.
+    /// Whether a key removes pending diacritics instead of the character before them.
     fn has_cancelled(&mut self, key: Option<Key>) -> bool {
         let has_cancelled = key == Some(Key::Backspace) && !self.marks.is_empty();
         if matches!(key, Some(Key::Backspace | Key::Escape | Key::Enter | Key::Tab)) {
@@ -79,7 +79,7 @@ impl Typing {
         has_cancelled
     }
 
-    /// The text that a key completes.
+    /// Returns the text that a key completes.
     fn written(&mut self, written: Written) -> Option<String> {
         match written {
             Written::Nothing => None,
@@ -98,7 +98,7 @@ impl Typing {
     }
 }
 
-/// Events of a key beside its text.
+/// Converts a key event, without its text.
 fn told(key: Key, event: &KeyEvent) -> Option<Event> {
     let Held { shift, ctrl } = event.held;
     match key {
@@ -115,7 +115,7 @@ fn told(key: Key, event: &KeyEvent) -> Option<Event> {
     }
 }
 
-/// A letter with its marks, or the marks and the letter side by side if there is no such letter.
+/// Composes a letter with its diacritics; if there is no such character, returns them side by side.
 fn composed(marks: &[char], letter: char) -> String {
     let with = |marks: &mut dyn Iterator<Item = char>| {
         let apart: String = core::iter::once(letter).chain(marks).collect();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_keys_and_letters_are_one_letter() {
+    fn dead_keys_compose_with_letters() {
         use Written::{Letter, Mark, Nothing};
         for (marks, letter, text) in [
             (&['\u{302}'][..], 'e', "ê"),
@@ -171,7 +171,7 @@ mod tests {
             (&['\u{303}'], 'α', "ᾶ"),
             (&['\u{338}'], 'o', "ø"),
             (&['\u{327}'], 'c', "ç"),
-            // There is no such letter.
+            // There is no such character.
             (&['\u{302}'], 'x', "^x"),
             (&['\u{301}'], ' ', "'"),
             (&['\u{302}'], ' ', "^"),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn backspace_takes_back_a_mark_before_it_takes_a_letter() {
+    fn backspace_removes_a_pending_diacritic_before_a_letter() {
         let mark = press(KeyCode::LeftBracket, Written::Mark('\u{302}'));
         let back = press(KeyCode::Backspace, Written::Nothing);
         let letter = press(KeyCode::E, Written::Letter('e'));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn shortcuts_are_known_by_letter_or_by_place() {
+    fn shortcuts_are_identified_by_letter_or_by_position() {
         let ctrl = |place, letter| KeyEvent {
             held: Held { ctrl: true, shift: false },
             ..press(place, Written::Letter(letter))

@@ -1,4 +1,4 @@
-//! A second connection to the X server, for what the window library does not ask or tell it.
+//! A second connection to the X server, for functions that the window library lacks.
 
 mod keyboard;
 mod places;
@@ -22,15 +22,15 @@ use keyboard::Keyboard;
 use super::key_event::KeyEvent;
 use super::window::{SIZE_LEAST, WM_CLASS};
 
-/// Most windows that are looked at.
+/// Maximum number of windows to examine.
 const WINDOWS_MAX: usize = 4_096;
 
-/// Dots per inch of a desktop that scales nothing.
+/// Resolution of an unscaled desktop, in dots per inch.
 const DPI_USUAL: f32 = 96.0;
-/// The scales that are believed: what lies beyond them is no desktop's.
+/// Plausible scales; others are ignored.
 const SCALES: std::ops::RangeInclusive<f32> = 0.5..=8.0;
 
-/// Where a window is and how large, pixels.
+/// Position and size of a window, in pixels.
 #[derive(Clone, Copy)]
 struct Place {
     x: i32,
@@ -39,7 +39,7 @@ struct Place {
     height: u32,
 }
 
-/// Position of the pointer, and the buttons and keys that are pressed.
+/// Position of the pointer, and pressed buttons and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hands {
     pointer: [i16; 2],
@@ -48,13 +48,13 @@ pub(crate) struct Hands {
     keys: [u8; 32],
 }
 
-/// A desktop on an X server.
+/// Desktop on an X server.
 pub(crate) struct X11Desktop {
     server: RustConnection,
     root: Window,
-    /// Width and height, pixels.
+    /// Width and height, in pixels.
     screen: [u16; 2],
-    /// Bits of colour of its screen.
+    /// Colour depth of its screen, in bits.
     colour_bits: u8,
     scale: f32,
 }
@@ -65,22 +65,22 @@ pub(crate) struct X11Window {
     window: Window,
     is_mapped: bool,
     is_covered: bool,
-    /// Whether the desktop has moved, resized, covered or focused the window, or let it lose its picture.
+    /// Whether the desktop has moved, resized, covered, focused or exposed the window.
     is_touched: bool,
-    /// Where the window was before it filled the screen, if no window manager remembers it.
+    /// Bounds of the window before it became full screen, if no window manager keeps them.
     place: Option<Place>,
-    /// `None` on a server that does not describe it.
+    /// Keyboard; `None` on a server that does not describe it.
     keyboard: Option<Keyboard>,
-    /// Keys that were told and not taken yet.
+    /// Key events received but not yet taken.
     keys: Vec<KeyEvent>,
 }
 
 impl X11Desktop {
-    /// The desktop on which the window will be opened; `None` without an X server.
+    /// Connects to the desktop on which the window will open; `None` without an X server.
     pub(crate) fn connect() -> Option<Self> {
         let (server, screen) = x11rb::connect(None).ok()?;
         let roots = &server.setup().roots;
-        // The settings of a desktop are on its first screen, wherever the window is.
+        // A desktop keeps its settings on its first screen, wherever the window is.
         let first = roots.first()?.root;
         let screen = roots.get(screen)?;
         let colour_bits = screen.root_depth;
@@ -91,37 +91,37 @@ impl X11Desktop {
         Some(Self { server, root, screen, colour_bits, scale })
     }
 
-    /// Width and height of the screen, pixels.
+    /// Returns the width and height of the screen, in pixels.
     pub(crate) const fn screen(&self) -> [u16; 2] {
         self.screen
     }
 
-    /// Bits of colour of the screen.
+    /// Returns the colour depth of the screen, in bits.
     pub(crate) const fn colour_bits(&self) -> u8 {
         self.colour_bits
     }
 
-    /// Scale that the desktop asks for.
+    /// Returns the scale that the desktop requests.
     pub(crate) const fn scale(&self) -> f32 {
         self.scale
     }
 }
 
-/// The scale that a desktop writes for programs: `Xft.dpi` of its resources, as a multiple of 96.
+/// Returns the scale that a desktop publishes for programs: `Xft.dpi` of its resources, as a multiple of 96.
 fn scale_of(server: &RustConnection) -> f32 {
     let resources = new_from_resource_manager(server).ok().flatten();
     let dpi = resources.and_then(|all| all.get_string("Xft.dpi", "Xft.Dpi").map(scale_of_dpi));
     dpi.unwrap_or(1.0)
 }
 
-/// The scale of this number of dots per inch; 1 for a text that is no such number.
+/// Converts dots per inch to a scale; 1 if the text is not a number.
 fn scale_of_dpi(dpi: &str) -> f32 {
     let scale = dpi.trim().parse::<f32>().unwrap_or(DPI_USUAL) / DPI_USUAL;
     if SCALES.contains(&scale) { scale } else { 1.0 }
 }
 
 impl X11Window {
-    /// The window of this process on a desktop; `None` if it cannot be found.
+    /// Finds the window of this process on a desktop.
     pub(crate) fn find(desktop: X11Desktop) -> Option<Self> {
         let window = own_window(&desktop.server, desktop.root)?;
         let keyboard = Keyboard::read(&desktop.server).ok();
@@ -132,12 +132,12 @@ impl X11Window {
         Some(found)
     }
 
-    /// Scale that the desktop asks for, if it has named one.
+    /// Returns the scale that the desktop requests, if it has one.
     pub(crate) const fn scale(&self) -> f32 {
         self.desktop.scale
     }
 
-    /// Names the least size, and asks for news of the window.
+    /// Sets the minimum size, and subscribes to events of the window.
     fn prepare(&self) -> Result<(), ReplyError> {
         let server = &self.desktop.server;
         let keys = EventMask::KEY_PRESS | EventMask::KEY_RELEASE;
@@ -151,15 +151,15 @@ impl X11Window {
         hints.set_normal_hints(server, self.window)?.check()
     }
 
-    /// Whether anything of it can be seen, as far as has been told.
+    /// Whether any part of the window is visible, as far as reported.
     pub(crate) const fn is_seen(&self) -> bool {
         self.is_mapped && !self.is_covered
     }
 
-    /// Takes in what the server has told since the last call; if `is_whole`, all that it has told anybody.
+    /// Processes the server's events since the last call; if `is_whole`, all events sent to any client until now.
     pub(crate) fn poll(&mut self, is_whole: bool) {
         if is_whole {
-            // It answers after what it told before.
+            // The reply follows all earlier events.
             let _ = self.desktop.server.get_input_focus().map(|asked| asked.reply());
         }
         while let Ok(Some(event)) = self.desktop.server.poll_for_event() {
@@ -198,7 +198,7 @@ impl X11Window {
             }
             (Event::KeyPress(event) | Event::KeyRelease(event), Some(keyboard)) => {
                 keyboard.refresh(&self.desktop.server);
-                // The highest bit marks what another program has sent.
+                // The highest bit marks events that another program sent.
                 let is_down = event.response_type & 0x7f == KEY_PRESS_EVENT;
                 self.keys.push(keyboard.event(event, is_down));
             }
@@ -208,12 +208,12 @@ impl X11Window {
         }
     }
 
-    /// Takes the events of keys since the last call; `None` on a server that does not describe its keyboard.
+    /// Takes the key events since the last call; `None` on a server that does not describe its keyboard.
     pub(crate) fn keys(&mut self) -> Option<impl Iterator<Item = KeyEvent>> {
         self.tells_keys().then(|| self.keys.drain(..))
     }
 
-    /// Whether the server reports the places of keys and their text.
+    /// Whether the server reports key positions and text.
     pub(crate) const fn tells_keys(&self) -> bool {
         self.keyboard.is_some()
     }
@@ -223,7 +223,8 @@ impl X11Window {
         self.keyboard.as_mut()?.take_labels()
     }
 
-    /// Input state at this moment, to be compared with an earlier one. Keys count only while this window has the focus.
+    /// Returns the present state of the input devices, for comparison with an earlier one. Keys count only while this
+    /// window has the focus.
     pub(crate) fn hands(&self, has_focus: bool) -> Option<Hands> {
         let server = &self.desktop.server;
         let pointer = server.query_pointer(self.window).ok()?.reply().ok()?;
@@ -231,7 +232,7 @@ impl X11Window {
         Some(Hands { pointer: [pointer.win_x, pointer.win_y], pressed: u16::from(pointer.mask), keys })
     }
 
-    /// Fills the screen, or gives the window its place back; nothing happens if the server refuses.
+    /// Enters or leaves full screen; no effect if the server refuses.
     pub(crate) fn set_fullscreen(&mut self, is_full: bool) {
         let _ = self.ask_for_fullscreen(is_full);
     }
@@ -245,7 +246,7 @@ impl X11Window {
         let supported = atom("_NET_SUPPORTED")?;
         let list = server.get_property(false, *root, supported, AtomEnum::ATOM, 0, 4096)?.reply()?;
         if list.value32().is_some_and(|mut atoms| atoms.any(|atom| atom == full)) {
-            // The window manager does it, and remembers where the window was.
+            // The window manager does it, and restores the window's bounds afterwards.
             let (action, application) = (u32::from(is_full), 1);
             let request = ClientMessageEvent::new(32, self.window, state, [action, full, 0, application, 0]);
             let to = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
@@ -272,7 +273,7 @@ impl X11Window {
     }
 }
 
-/// The window of this program's class that belongs to this process.
+/// Returns the window of this program's class that belongs to this process.
 fn own_window(server: &RustConnection, root: Window) -> Option<Window> {
     let mut open = vec![root];
     let mut seen = 0;
@@ -295,7 +296,7 @@ fn is_of_class(server: &RustConnection, window: Window) -> bool {
     class.is_some_and(|class| class.class() == WM_CLASS.as_bytes())
 }
 
-/// Which process has opened a window.
+/// Returns the process that opened a window.
 fn process_of(server: &RustConnection, window: Window) -> Option<u32> {
     let spec = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
     let answer = server.res_query_client_ids(&[spec]).ok()?.reply().ok()?;
@@ -307,7 +308,7 @@ mod tests {
     use super::scale_of_dpi;
 
     #[test]
-    fn the_scale_is_that_of_the_desktop_unless_it_is_absurd() {
+    fn the_scale_is_that_of_the_desktop_unless_it_is_implausible() {
         for (dpi, scale) in [("96", 1.0), ("120", 1.25), ("144", 1.5), (" 168 ", 1.75), ("192", 2.0)] {
             assert_eq!(scale_of_dpi(dpi), scale, "{dpi}");
         }

@@ -1,8 +1,8 @@
-//! How rooms are found on the LAN: what a room announces about itself ([`Beacon`]), the question and its
-//! answer ([`RoomQuery`], [`RoomInfo`]), and the list of rooms that actually answer ([`Directory`]).
+//! Discovery of rooms on the LAN: a room's announcement ([`Beacon`]), the question and its answer ([`RoomQuery`],
+//! [`RoomInfo`]), and the list of rooms that actually answer ([`Directory`]).
 //!
-//! mDNS records and broadcast beacons are hints: anyone may send them, and they outlive their room. A room is
-//! listed only once its game port has answered a query, and only while it keeps answering.
+//! mDNS records and broadcast beacons are hints: anyone may send them, and they outlive their room. A room is listed
+//! only once its game port has answered a query, and only while it keeps answering.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod beacon;

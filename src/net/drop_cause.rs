@@ -124,7 +124,7 @@ impl DropCounts {
     }
 }
 
-/// What was dropped, such as "3 repeated, 1 out of place"; nothing if nothing was.
+/// Displays the drops, such as "3 repeated, 1 out of place"; empty if there are none.
 impl fmt::Display for DropCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (cause, count)) in self.iter().filter(|&(_, count)| count > 0).enumerate() {

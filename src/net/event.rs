@@ -1,4 +1,4 @@
-//! What a session outputs: ticks, events, its end, and its measurements.
+//! Output of a session: ticks, events, its end, and its measurements.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ use sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 pub struct DueTick {
     /// All inputs.
     pub inputs: TickInputs,
-    /// When this player's own input was committed.
+    /// Time at which this player's own input was committed.
     pub sealed_at: Time,
     /// By player: when each command of the tick was given, on this peer's clock.
     pub given: ArrayVec<GivenTimes, PLAYERS_MAX>,
@@ -36,7 +36,7 @@ pub struct DueTick {
 pub struct Stall {
     /// Its own time, or the end of the tick before it, whichever was later.
     pub due: Time,
-    /// When it ran.
+    /// Time at which it ran.
     pub ran: Time,
     /// The player whose input arrived last.
     pub peer: PlayerId,
@@ -44,7 +44,7 @@ pub struct Stall {
     pub cause: StallCause,
 }
 
-/// What delays a tick.
+/// Cause of a late tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallCause {
     /// A peer's input did not arrive in time.
@@ -103,7 +103,7 @@ pub enum Event {
     Words(AuthString),
     /// Tick 0 is agreed.
     Counting {
-        /// When it will run here.
+        /// Time at which it will run here.
         begin: Time,
     },
     /// A peer has not been heard for [`SILENT_AFTER`](super::SILENT_AFTER).
@@ -188,7 +188,7 @@ pub enum Event {
     Closed(End),
 }
 
-/// How a session ends.
+/// End of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// All peers ran the last tick and have confirmed it to each other.

@@ -1,5 +1,5 @@
-//! What a session can use of the datagrams that reach its socket, for the thread that reads them: whatever strangers
-//! send ends there, and costs the session's thread nothing.
+//! The datagrams that a session can use, for the thread that reads them: whatever strangers send ends there, and
+//! costs the session's thread nothing.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
@@ -26,7 +26,7 @@ pub struct Expected {
     asked: ArrayVec<SocketAddr, { 1 + ALTERNATIVES_MAX }>,
 }
 
-/// Whose datagram it may be.
+/// Possible sender of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A connection's other end: it names the connection.
@@ -44,7 +44,7 @@ impl Expected {
         Self { connections: connections.take(CONNECTIONS_MAX).collect(), asked }
     }
 
-    /// Whose this datagram may be. It depends on its first bytes and on its length alone.
+    /// Returns the possible sender of a datagram. It depends on its first bytes and on its length alone.
     ///
     /// # Errors
     /// Why the session would drop it.

@@ -46,7 +46,7 @@ const UNPROVEN_MAX: u8 = 3;
 const CHECKS_PER_S: u64 = 20;
 /// A host at one of several addresses that has not proven itself for so long is left for the others.
 const EXCHANGE_FOR: Duration = Duration::from_secs(1);
-/// How long a guest asks for a seat with its keys before it exchanges new ones.
+/// Time for which a guest asks for a seat with its keys before it exchanges new ones.
 const ENTER_FOR: Duration = Duration::from_secs(3);
 
 /// A request for a seat, until it is answered.
@@ -61,7 +61,7 @@ pub struct Join {
     left_for: Option<Refusal>,
     /// Deadline of the proof, after which the address that has answered is left for another.
     prove_by: Time,
-    /// When to ask again.
+    /// Time of the next request.
     ask_at: Time,
     /// Number of requests without a cookie, with the current nonce, that no challenge has answered.
     unanswered: u32,
@@ -75,7 +75,7 @@ pub struct Join {
     out: Outbox,
 }
 
-/// What a guest brings along, before and after it has a seat.
+/// Data of a guest, before and after it has a seat.
 #[derive(Clone)]
 pub(super) struct Applicant {
     pub(super) settings: Settings,
@@ -90,7 +90,7 @@ pub(super) struct Applicant {
     pub(super) signer: Signer,
     /// Fixed addresses of other guests.
     pub(super) via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-    /// When to stop waiting for an answer, and then for the start of a match between peers.
+    /// Deadline for waiting for an answer, and then for the start of a match between peers.
     pub(super) give_up_at: Option<Time>,
     pub(super) rng: SecretRng,
 }
@@ -125,7 +125,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Who computes the match.
+    /// Returns where the match is computed.
     #[must_use]
     pub const fn architecture(&self) -> Architecture {
         self.confirm.config.architecture
@@ -432,7 +432,7 @@ impl Join {
         self.ask_at = self.now.plus(REQUEST_EVERY);
     }
 
-    /// When [`Self::handle_timeout`] has something to do next.
+    /// Returns when [`Self::handle_timeout`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let asks = (!matches!(self.phase, Phase::Closed)).then_some(self.ask_at)?;

@@ -1,4 +1,4 @@
-//! What a session has to output: datagrams and events, with the traffic counts of its links.
+//! Pending output of a session: datagrams and events, with the traffic counts of its links.
 
 use alloc::collections::VecDeque;
 use core::net::{IpAddr, SocketAddr};

@@ -38,7 +38,7 @@ impl TokenBucket {
         self.take_if_at_least(now, amount, 0)
     }
 
-    /// When there is a token, if none is taken before.
+    /// Returns when there is a token, if none is taken before.
     pub(super) fn next_at(&self) -> Time {
         let lacking = Self::UNIT.saturating_sub(self.level).max(0);
         let wait = lacking.checked_div(self.per_s.max(1)).unwrap_or(0).saturating_add(1);

@@ -1,5 +1,5 @@
-//! A recording as the other side of a desync check: its match is simulated here, and every state hash that was
-//! recorded is compared.
+//! A recording as the other side of a desync check: its match is simulated here, and every recorded state hash is
+//! compared.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::io::{Read, Seek};
@@ -8,26 +8,25 @@ use super::format::HeaderError;
 use super::reader::{End, Record, Replay, world_of};
 use sim::{Difference, GameState, Tick, World};
 
-/// What the comparison found.
+/// Result of the comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// Ticks simulated.
+    /// Number of ticks simulated.
     pub ticks: u32,
-    /// State hashes and keyframes compared.
+    /// Number of state hashes and keyframes compared.
     pub compared: u32,
-    /// The first tick after which a recorded hash is not that of the state here: hashes are recorded after every
-    /// tenth tick, so the states part at most nine ticks before.
+    /// First tick after which a recorded hash differs from that of the state here: hashes are recorded after every
+    /// tenth tick, so the states diverge at most nine ticks before.
     pub first_bad_tick: Option<Tick>,
-    /// Where the states differ in the first keyframe from then on, and before which tick that is: the value here,
-    /// and the recorded one.
+    /// First difference of the states in the next keyframe, and its tick: the value here, and the recorded one.
     pub difference: Option<(Tick, Difference)>,
-    /// How the match ended, in the word of the recording.
+    /// Outcome of the match, as recorded.
     pub outcome: Option<String>,
-    /// Whether the file ends as a finished recording does; what is missing was not compared.
+    /// Whether the file ends as a finished recording does; missing parts were not compared.
     pub is_whole: bool,
 }
 
-/// Simulates a recorded match, as far as the file is good, or up to the keyframe that shows what differs.
+/// Simulates a recorded match, as far as the file is intact, or up to the keyframe that shows the difference.
 ///
 /// # Errors
 /// If its header cannot be played here.
@@ -45,7 +44,7 @@ pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, Head
                 }
             }
             Record::Keyframe { tick, snapshot } if found.ticks == 0 => {
-                // Where a cut match begins: there is nothing yet to compare with.
+                // The first state of a cut match: there is nothing yet to compare with.
                 match world_of(&setup, tick, &snapshot) {
                     Some(begun) => world = begun,
                     None => break,

@@ -1,11 +1,11 @@
-//! The commit that is built: from `ARENA_COMMIT`, else from the `.git` of this repository, else `unknown`.
+//! The commit being built: from `ARENA_COMMIT`, else from the `.git` of this repository, else `unknown`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Digits of the commit in the version that recordings, beacons and refusals carry.
+/// Number of digits of the commit in the version that recordings, beacons and refusals carry.
 const SHORT: usize = 7;
-/// Digits of the commit in the facts of a study.
+/// Number of digits of the commit in the facts of a study.
 const LONG: usize = 12;
 
 fn main() {
@@ -25,10 +25,10 @@ fn main() {
     println!("cargo::rustc-env=ARENA_COMMIT={}", shortened(LONG));
 }
 
-/// The commit that is checked out in `root`. A folder that only lies in another repository has none.
+/// Returns the commit that is checked out in `root`. A folder that only lies inside another repository has none.
 pub(crate) fn head(root: &Path) -> Option<String> {
     let folder = git_folder(&root.join(".git"))?;
-    // A worktree has its HEAD for itself, and its branches with all the others.
+    // A worktree has its own HEAD, and shares its branches with the others.
     let common = fs::read_to_string(folder.join("commondir")).ok();
     let common = common.map_or_else(|| folder.clone(), |path| folder.join(path.trim_end()));
     let head = watched(&folder.join("HEAD"))?;
@@ -37,14 +37,14 @@ pub(crate) fn head(root: &Path) -> Option<String> {
     if let Some(id) = watched(&loose) {
         return commit(&id);
     }
-    // The next commit lays it into the folder that is nearest to it.
+    // The next commit creates the file in the nearest existing folder.
     watch(loose.ancestors().skip(1).find(|path| path.exists())?);
     let packed = watched(&common.join("packed-refs"))?;
     let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(_, name)| *name == branch).and_then(|(id, _)| commit(id))
 }
 
-/// `.git` itself, or the folder that a file of this name leads to.
+/// Returns `.git` itself, or the folder that a file of this name points to.
 fn git_folder(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());
@@ -53,7 +53,7 @@ fn git_folder(git: &Path) -> Option<PathBuf> {
     Some(git.parent()?.join(text.strip_prefix("gitdir: ")?))
 }
 
-/// The text of a file, if there is one. When it changes, the build is repeated.
+/// Returns the text of a file, if there is one. When it changes, the build is repeated.
 fn watched(file: &Path) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     watch(file);

@@ -8,40 +8,40 @@ use super::reader::{Record, Replay, SeekError};
 use super::record_error::RecordError;
 use sim::Tick;
 
-/// Ticks between two writes: what is kept in memory meanwhile.
+/// Number of ticks between two writes, which are buffered in memory.
 const WRITE_TICKS: u32 = 600;
 
-/// Why a part cannot be cut out.
+/// Reason why a part cannot be cut out.
 #[derive(Debug, thiserror::Error)]
 pub enum CutError {
-    /// One cannot go to where it begins.
+    /// The beginning cannot be reached.
     #[error(transparent)]
     Seek(#[from] SeekError),
     /// It cannot be recorded.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// There is nothing there.
-    #[error("nothing lies between ticks {from} and {to}: the replay goes from {begins} to {ends}")]
+    /// The part is empty.
+    #[error("there are no ticks from {from} to {to}: the replay goes from {begins} to {ends}")]
     Nothing {
-        /// The first tick asked for.
+        /// First tick requested.
         from: Tick,
-        /// The one after the last.
+        /// Tick after the last one requested.
         to: Tick,
-        /// The first tick there is.
+        /// First tick of the replay.
         begins: Tick,
-        /// The one after the last there is.
+        /// Tick after the last one of the replay.
         ends: Tick,
     },
-    /// The match does not simulate to what was recorded, so no part of it would.
-    #[error("after tick {0} the replay simulates to another state than recorded: nothing can be cut beyond")]
+    /// The simulation does not reproduce the recording, so no part of it would verify.
+    #[error("after tick {0} the simulation differs from the recording: no later part can be cut")]
     Mismatch(Tick),
 }
 
-/// Writes the ticks from `from` up to `to`, which is not among them, or up to the end if that comes first.
-/// Gives how many there are, and what was written to. They are simulated, and compared with what was recorded.
+/// Writes the ticks from `from` up to `to`, which is excluded, or up to the end if that comes first. Returns their
+/// number, and the writer. The ticks are simulated, and compared with the recording.
 ///
 /// # Errors
-/// If there are no such ticks, the replay does not simulate to what was recorded, or nothing can be written.
+/// If there are no such ticks, the simulation does not reproduce the recording, or nothing can be written.
 pub fn cut<R: Read + Seek, W: Write>(
     replay: &mut Replay<R>,
     from: Tick,
@@ -84,10 +84,10 @@ pub fn cut<R: Read + Seek, W: Write>(
     Ok((ends.since(from), encoder.finish(result_at(replay, ends))?))
 }
 
-/// How the part ends: like the match if it ends there, else as interrupted.
+/// Returns the result of the part: that of the match if it ends there, else an interruption.
 fn result_at<R: Read + Seek>(replay: &mut Replay<R>, ends: Tick) -> ReplayResult {
     if replay.promised_ticks() == Some(ends.0) {
-        // The trailer is read, and checked, when nothing comes before it.
+        // The trailer is read and checked once all records before it are.
         for _ in replay.by_ref() {}
     }
     match replay.trailer() {

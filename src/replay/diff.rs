@@ -1,28 +1,28 @@
-//! Two recordings side by side: where they part, and in what.
+//! The first difference between two recordings.
 
 use std::io::{Read, Seek};
 
 use super::reader::{Record, Replay, SeekError};
 use sim::{Difference, GameState, PlayerId, Setup, Tick, TickInputs, World};
 
-/// Where two recordings part.
+/// First differences of two recordings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parting {
-    /// What the matches were set up with that is not the same in both; nothing else is compared then.
+    /// Part of the setup that differs; nothing else is compared then.
     pub setup: Option<&'static str>,
-    /// The tick after the last one of each.
+    /// Tick after the last one of each recording.
     pub ends: [Tick; 2],
-    /// The first tick whose inputs differ, and whose they are.
+    /// First tick whose inputs differ, and the player whose they are.
     pub inputs: Option<(Tick, PlayerId)>,
-    /// The first tick after which the recorded states differ though the inputs did not: hashes are recorded after
-    /// every tenth tick and the last, so the states part at most nine ticks before.
+    /// First tick after which the recorded states differ although the inputs did not: hashes are recorded after every
+    /// tenth tick and the last, so the states diverge at most nine ticks before.
     pub hashes: Option<Tick>,
-    /// The first tick after which the states differ, and the first field. After other inputs that is exact;
-    /// after the same inputs it is the next keyframe that shows it.
+    /// First tick after which the states differ, and the first field. After different inputs this is exact; after
+    /// equal inputs it is the next keyframe.
     pub state: Option<(Tick, Difference)>,
-    /// For each, the first tick after which its recorded hash is not that of its own inputs, simulated here.
+    /// First tick of each recording after which its hash differs from that of its own inputs, simulated here.
     pub astray: [Option<Tick>; 2],
-    /// Ticks that are in both and were compared.
+    /// Number of ticks that are in both and were compared.
     pub ticks: u32,
 }
 
@@ -37,7 +37,7 @@ impl Parting {
             && self.ends[0] == self.ends[1]
     }
 
-    /// Compares what both recorded of the state before this tick.
+    /// Compares both recordings of the state before this tick.
     fn keyframes(&mut self, a: &Frame, b: &Frame) {
         if let (Some(one), Some(other)) = (&a.keyframe, &b.keyframe)
             && one != other
@@ -53,8 +53,8 @@ impl Parting {
         }
     }
 
-    /// Compares the state hashes with which both end, unless they have parted before: the last ticks may have no
-    /// other.
+    /// Compares the last state hashes, unless the recordings have diverged before: the last ticks may have no other
+    /// hash.
     fn last_hashes(&mut self, hashes: [Option<u64>; 2]) {
         if let [Some(one), Some(other)] = hashes
             && one != other
@@ -66,7 +66,7 @@ impl Parting {
     }
 }
 
-/// Simulates two recordings tick by tick until their states part, or one ends. Both must begin at the same tick.
+/// Simulates two recordings tick by tick until their states diverge, or one ends. Both must begin at the same tick.
 ///
 /// # Errors
 /// If one cannot be played here.
@@ -103,7 +103,7 @@ pub fn diff<R: Read + Seek>(mut one: Replay<R>, mut other: Replay<R>) -> Result<
     Ok(found)
 }
 
-/// The world of both, and that of the second from the tick on in which its inputs are others.
+/// World of both, and that of the second from the first tick with different inputs.
 struct Pair {
     same: World,
     parted: Option<World>,
@@ -142,7 +142,7 @@ impl Pair {
     }
 }
 
-/// A tick of a recording, and the state before it if that was recorded.
+/// Tick of a recording, and the state before it if that was recorded.
 struct Frame {
     keyframe: Option<Vec<u8>>,
     inputs: TickInputs,
@@ -160,7 +160,7 @@ fn next_frame<R: Read + Seek>(replay: &mut Replay<R>) -> Option<Frame> {
     }
 }
 
-/// The first thing in which two matches were set up differently.
+/// Returns the first part of the setup that differs.
 fn setup_difference([one, other]: &[Setup; 2]) -> Option<&'static str> {
     [
         ("seed", one.seed != other.seed),

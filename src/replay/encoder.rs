@@ -1,4 +1,4 @@
-//! A match as the bytes of a replay.
+//! Encodes a match as a replay.
 
 use std::io::Write;
 
@@ -10,36 +10,36 @@ use super::format::{
 use super::record_error::RecordError;
 use sim::{GameState, Tick, TickInputs};
 
-/// Bytes of inputs after which a frame is closed.
+/// Size of encoded inputs at which a frame is closed, in bytes.
 const RUN_BYTES: usize = 256 << 10;
-/// Bytes left for the last frames below [`FILE_MAX`].
+/// Space reserved for the last frames below [`FILE_MAX`], in bytes.
 const FILE_RESERVE: u64 = 4 << 20;
 
-/// Turns a match into the bytes of a replay. It knows no clock: [`Self::write`] says when to write.
+/// Encoder of a match. It has no clock: [`Self::write`] decides when to write.
 #[derive(Debug)]
 pub struct ReplayEncoder<W: Write> {
     pub(super) out: W,
     seats: usize,
-    /// Whole frames that wait to be written.
+    /// Complete frames that wait to be written.
     pub(super) ready: Vec<u8>,
-    /// Bytes written.
+    /// Number of bytes written.
     pub(super) written: u64,
     chain: blake3::Hasher,
-    /// The tick due.
+    /// Next tick.
     next: Tick,
     run: Run,
     last_hash: Option<u64>,
     keyframes: Vec<(Tick, u64)>,
 }
 
-/// The ticks that are in no frame yet.
+/// Ticks that are in no frame yet.
 #[derive(Debug, Default)]
 struct Run {
     first: Tick,
     count: u32,
-    /// The groups that are closed.
+    /// Closed groups.
     groups: Vec<u8>,
-    /// The inputs of the open group, and for how many ticks they have held.
+    /// Inputs of the open group, and the number of ticks for which they have held.
     inputs: Vec<u8>,
     repeat: u16,
     hashes: Vec<u64>,
@@ -49,7 +49,7 @@ impl<W: Write> ReplayEncoder<W> {
     /// Begins a replay with its header, which [`Self::write`] writes.
     ///
     /// # Errors
-    /// If the header is not fit.
+    /// If the header is invalid.
     pub fn new(out: W, header: &ReplayHeader) -> Result<Self, RecordError> {
         Ok(Self::with_beginning(out, header, header.encode(FORMAT_VERSION)?))
     }
@@ -57,7 +57,7 @@ impl<W: Write> ReplayEncoder<W> {
     /// Begins a replay in the middle of its match, with the state before its first tick.
     ///
     /// # Errors
-    /// If the header is not fit, or the state does not fit in a frame.
+    /// If the header is invalid, or the state does not fit in a frame.
     pub fn from_state(out: W, header: &ReplayHeader, state: &GameState) -> Result<Self, RecordError> {
         let mut encoder = Self::with_beginning(out, header, header.encode(CUT_VERSION)?);
         encoder.next = state.tick();
@@ -81,10 +81,10 @@ impl<W: Write> ReplayEncoder<W> {
         }
     }
 
-    /// Appends a tick that ran, and the whole state hash after it.
+    /// Appends a tick that ran, and the state hash after it.
     ///
     /// # Errors
-    /// If another tick is due, or the replay is full; it is as if the tick had not been given.
+    /// If the tick is not the next one, or the replay is full; the tick has no effect then.
     pub fn tick(&mut self, inputs: &TickInputs, hash: u64) -> Result<(), RecordError> {
         if inputs.inputs.len() != self.seats {
             return Err(RecordError::OutOfOrder { expected: self.next, got: inputs.tick });
@@ -94,8 +94,8 @@ impl<W: Write> ReplayEncoder<W> {
         self.push(inputs.tick, hash, &bytes)
     }
 
-    /// Appends the state after the last tick. A state too large for a frame is left out: it would only
-    /// have made seeking faster.
+    /// Appends the state after the last tick. A state too large for a frame is left out: it would only have made
+    /// seeking faster.
     pub fn keyframe(&mut self, state: &GameState) {
         self.push_keyframe(self.next, &state.encode());
     }
@@ -122,7 +122,7 @@ impl<W: Write> ReplayEncoder<W> {
     /// Writes everything and the trailer.
     ///
     /// # Errors
-    /// If it cannot be written, or `result` is none.
+    /// If it cannot be written, or `result` is invalid.
     pub fn finish(mut self, result: ReplayResult) -> Result<W, RecordError> {
         self.end(result)?;
         Ok(self.out)
@@ -148,7 +148,7 @@ impl<W: Write> ReplayEncoder<W> {
         self.write()
     }
 
-    /// Appends a tick whose inputs are encoded.
+    /// Appends a tick with encoded inputs.
     pub(super) fn push(&mut self, tick: Tick, hash: u64, inputs: &[u8]) -> Result<(), RecordError> {
         if tick != self.next {
             return Err(RecordError::OutOfOrder { expected: self.next, got: tick });
@@ -203,7 +203,7 @@ impl<W: Write> ReplayEncoder<W> {
             self.ready.extend(chain);
             self.close(at);
         }
-        // The buffers serve the next run.
+        // The buffers are reused for the next run.
         run.clear();
         self.run = run;
     }
@@ -214,7 +214,7 @@ impl<W: Write> ReplayEncoder<W> {
         self.close(at);
     }
 
-    /// Begins a frame and says where.
+    /// Begins a frame and returns its offset.
     fn begin(&mut self, kind: FrameKind, len: usize) -> usize {
         let at = self.ready.len();
         self.ready.reserve(FRAME_PREFIX + len + FRAME_SUFFIX);
@@ -235,7 +235,7 @@ impl Run {
             self.first = tick;
         }
         self.count += 1;
-        // A run is shorter than a repeat can count.
+        // A run is shorter than the maximum repeat count.
         if self.repeat > 0 && self.inputs == inputs {
             self.repeat += 1;
             return;

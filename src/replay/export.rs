@@ -1,4 +1,4 @@
-//! What the players said, for other programs: every command, and every change of what a hero's keys say.
+//! Export for other programs: every command, and every change of a hero's controls.
 
 use std::io::{self, Read, Seek, Write};
 
@@ -8,33 +8,33 @@ use super::format::ReplayEvent;
 use super::reader::{Record, Replay};
 use sim::{Command, HeroControl, PlayerId, Tick, TickRate};
 
-/// Something that a player said.
+/// Entry of an export.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Said {
-    /// The tick it belongs to.
+    /// Tick of the entry.
     pub tick: Tick,
-    /// When that begins, in milliseconds from the first tick of the match.
+    /// Beginning of the tick, in milliseconds from the first tick of the match.
     pub at_ms: f64,
-    /// Who.
+    /// Player concerned.
     pub player: PlayerId,
-    /// What.
+    /// Content of the entry.
     #[serde(flatten)]
     pub word: Word,
 }
 
-/// What a player said.
+/// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// An order, as `--script` takes it.
+    /// Command, in the format of `--script`.
     Command(Command),
-    /// What the hero's keys say from now on.
+    /// Hero controls from now on.
     Hero(HeroControl),
-    /// The player left, or was lost.
+    /// Departure or loss of the player.
     Event(ReplayEvent),
 }
 
-/// All that was said, in the order of the ticks, as far as the replay goes.
+/// Iterates over all entries, in the order of ticks, as far as the replay goes.
 pub fn said<R: Read + Seek>(replay: &mut Replay<R>) -> impl Iterator<Item = Said> {
     let rate = replay.header().tick_rate;
     let mut held = vec![HeroControl::default(); replay.header().seats.len()];
@@ -61,7 +61,7 @@ pub fn said<R: Read + Seek>(replay: &mut Replay<R>) -> impl Iterator<Item = Said
     })
 }
 
-/// Writes a row for each: `tick,at_ms,player,name,kind,value`, the value as JSON.
+/// Writes a row for each entry: `tick,at_ms,player,name,kind,value`, the value as JSON.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -84,7 +84,7 @@ pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> io:
     Ok(())
 }
 
-/// Writes one JSON array with an object for each: `tick`, `at_ms`, `player`, and `command`, `hero` or `event`.
+/// Writes one JSON array with an object for each entry: `tick`, `at_ms`, `player`, and `command`, `hero` or `event`.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -1,4 +1,4 @@
-//! The bytes of a replay: header, frames, and the limits that a reader holds every file to.
+//! The file format of replays: header, frames, and the limits that a reader enforces.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::sync::Arc;
@@ -13,47 +13,48 @@ use sim::{
     TickRate,
 };
 
-/// The extension of a finished replay.
+/// Extension of a finished replay.
 pub const EXTENSION: &str = "mra";
-/// What a replay's name ends in while it is being written, and after a crash.
+/// Extension of a replay while it is being written, and after a crash.
 pub const PART_EXTENSION: &str = "mra.part";
-/// The version of the file of a match from its beginning.
+/// Format version of a match from its beginning.
 pub const FORMAT_VERSION: u16 = 1;
-/// The version of a file that begins in the middle of a match: its first frame is the keyframe of that tick.
+/// Format version of a file that begins in the middle of a match: its first frame is the keyframe of that tick.
 pub const CUT_VERSION: u16 = 2;
-/// Most bytes of an encoded header.
+/// Maximum size of an encoded header, in bytes.
 pub const HEADER_MAX: usize = 64 << 10;
-/// Most bytes of a frame's payload.
+/// Maximum size of a frame's payload, in bytes.
 pub const FRAME_MAX: usize = 1 << 20;
-/// Most bytes of a replay.
+/// Maximum size of a replay, in bytes.
 pub const FILE_MAX: u64 = 1 << 30;
-/// Most bytes of a player's name, and of the two version strings.
+/// Maximum length of a player's name, and of the two version strings, in bytes.
 pub const NAME_MAX: usize = 48;
-/// Ticks between recorded state hashes: after ticks 9, 19, 29...
+/// Number of ticks between recorded state hashes: after ticks 9, 19, 29...
 pub const HASH_TICKS: u32 = 10;
-/// Seconds between keyframes.
+/// Interval between keyframes, in seconds.
 pub const KEYFRAME_SECONDS: u32 = 5;
 
-/// A high bit, line ends of both kinds and an end-of-file character: a text-mode transfer breaks it.
+/// Magic number: a high bit, line ends of both kinds and an end-of-file character, so that a text-mode transfer
+/// breaks it.
 pub(super) const MAGIC: [u8; 8] = *b"\x8aMRA\r\n\x1a\n";
-/// Magic, format version, header length, and the CRC of these: the same in every version.
+/// Size of magic number, format version, header length, and their CRC: the same in every version.
 pub(super) const PREFIX: usize = 8 + 2 + 4 + 4;
-/// What every frame begins with.
+/// First bytes of every frame.
 pub(super) const SYNC: [u8; 2] = [0xa7, 0x4c];
-/// Sync, type, length, and the CRC of these.
+/// Size of sync bytes, type, length, and their CRC.
 pub(super) const FRAME_PREFIX: usize = 2 + 1 + 4 + 4;
-/// The CRC after the payload.
+/// Size of the CRC after the payload.
 pub(super) const FRAME_SUFFIX: usize = 4;
-/// Most ticks in one frame of inputs.
+/// Maximum number of ticks in one frame of inputs.
 pub(super) const FRAME_TICKS_MAX: u32 = 4096;
-/// First tick and count, before the inputs or hashes of a run.
+/// Size of first tick and count, before the inputs or hashes of a run.
 pub(super) const RUN_PREFIX: usize = 4 + 2;
-/// Bytes of the chain that are kept.
+/// Length of the truncated hash chain, in bytes.
 pub(super) const CHAIN: usize = 16;
-/// Longest outcome, in bytes.
+/// Maximum length of an outcome, in bytes.
 pub(super) const OUTCOME_MAX: usize = 24;
 
-/// The setup of a match, and who played where.
+/// Setup of a match, and its players.
 ///
 /// Rules and map are nested as opaque bytes, so that a header of another simulation build is still readable;
 /// [`Self::setup`] decodes and checks them.
@@ -61,38 +62,38 @@ pub(super) const OUTCOME_MAX: usize = 24;
 pub struct ReplayHeader {
     /// [`SIMULATION_BUILD`] of the program that recorded it.
     pub simulation_build: u32,
-    /// The version of that program.
+    /// Version of that program.
     pub program: String,
-    /// What it ran on, as `x86_64-linux`.
+    /// Platform of that program, such as `x86_64-linux`.
     pub machine: String,
-    /// When the match began, in seconds since 1970 by that computer's clock; for lists only.
+    /// Start of the match, in seconds since 1970 by that computer's clock; for lists only.
     pub started_unix_s: u64,
-    /// The seat of the peer that recorded it; `None` for a server.
+    /// Seat of the peer that recorded it; `None` for a server.
     pub recorder: Option<PlayerId>,
-    /// The seats in order.
+    /// Seats in order.
     pub seats: ArrayVec<ReplaySeat, PLAYERS_MAX>,
-    /// Of every random draw.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Steps per second.
+    /// Ticks per second.
     pub tick_rate: TickRate,
-    /// The name of the rules.
+    /// Name of the rules.
     pub rules_name: String,
-    /// The name of the map.
+    /// Name of the map.
     pub map_name: String,
     rules: Vec<u8>,
     map: Vec<u8>,
 }
 
-/// A seat of a recorded match.
+/// Seat of a recorded match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplaySeat {
-    /// The player's name.
+    /// Name of the player.
     pub name: String,
     /// Hero and team.
     pub setup: SeatSetup,
 }
 
-/// An event of a seat, outside of the simulation.
+/// Event of a seat, outside of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplayEvent {
     /// The player left the match.
@@ -101,24 +102,24 @@ pub enum ReplayEvent {
     Lost(PlayerId),
 }
 
-/// How a match ended.
+/// Result of a match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayResult {
-    /// An outcome: `core`, `tick_limit`, `peer_left`...
+    /// Outcome: `core`, `tick_limit`, `peer_left`...
     pub outcome: String,
-    /// The team that won, if one did.
+    /// Team that won, if any.
     pub winner: Option<u8>,
 }
 
-/// A header that cannot be used.
+/// Reason why a header cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
     /// A name or version string is too long or has invisible characters.
     #[error(
-        "{0:?} is no name for a replay: at most {NAME_MAX} bytes without control, invisible or text-turning characters"
+        "{0:?} is no name for a replay: at most {NAME_MAX} bytes without control, invisible or bidirectional formatting characters"
     )]
     Name(String),
-    /// There are not 2 to 4 seats, or one has an impossible team, or the recorder sits in none.
+    /// There are not 2 to 4 seats, or one has an invalid team, or the recorder has none of them.
     #[error("a replay needs 2 to {PLAYERS_MAX} seats with teams below {PLAYERS_MAX}")]
     Seats,
     /// Another simulation build recorded the match.
@@ -127,12 +128,12 @@ pub enum HeaderError {
          {SIMULATION_BUILD}: use the version that recorded it"
     )]
     ForeignBuild {
-        /// Its number.
+        /// Number of that build.
         build: u32,
-        /// The version of the program that has it.
+        /// Version of a program with that build.
         program: String,
     },
-    /// The rules or the map do not decode.
+    /// The rules or the map cannot be decoded.
     #[error("the rules or the map inside the replay cannot be read")]
     Unreadable,
     /// The rules or the map are out of range.
@@ -144,10 +145,10 @@ pub enum HeaderError {
 }
 
 impl ReplayHeader {
-    /// The header of a match that begins from `setup`, recorded by this program on this machine.
+    /// Builds the header of a match that begins from `setup`, recorded by this program on this machine.
     ///
     /// # Errors
-    /// If there is not one good name per seat, or the setup could not be played back.
+    /// If there is not one valid name per seat, or the setup could not be played back.
     pub fn new<S: AsRef<str>>(
         setup: &Setup,
         names: &[S],
@@ -177,15 +178,15 @@ impl ReplayHeader {
         Ok(header)
     }
 
-    /// That this program has another simulation.
+    /// Returns the error that names the header's simulation build.
     pub(super) fn foreign(&self) -> HeaderError {
         HeaderError::ForeignBuild { build: self.simulation_build, program: self.program.clone() }
     }
 
-    /// The setup of a world of this match.
+    /// Returns the setup of a world of this match.
     ///
     /// # Errors
-    /// If another simulation build recorded it, or its rules or map are not fit for the simulation.
+    /// If another simulation build recorded it, or its rules or map are invalid for the simulation.
     pub fn setup(&self) -> Result<Setup, HeaderError> {
         if self.simulation_build != SIMULATION_BUILD {
             return Err(self.foreign());
@@ -203,18 +204,18 @@ impl ReplayHeader {
         })
     }
 
-    /// The players of a team, in seat order.
+    /// Iterates over the players of a team, in seat order.
     pub fn players_of(&self, team: u8) -> impl Iterator<Item = PlayerId> {
         let seats = self.seats.iter().enumerate();
         seats.filter(move |(_, seat)| seat.setup.team == team).map(|(index, _)| PlayerId(index as u8))
     }
 
-    /// Ticks between keyframes.
+    /// Returns the number of ticks between keyframes.
     pub(super) fn keyframe_ticks(&self) -> u32 {
         KEYFRAME_SECONDS.saturating_mul(self.tick_rate.hz())
     }
 
-    /// The beginning of a file of this version: all that comes before the first frame.
+    /// Encodes the beginning of a file of this version: everything before the first frame.
     pub(super) fn encode(&self, version: u16) -> Result<Vec<u8>, HeaderError> {
         self.check()?;
         let body = encode(self);
@@ -230,7 +231,7 @@ impl ReplayHeader {
         Ok(file)
     }
 
-    /// The header in `body`, if that is the canonical encoding of a sane one.
+    /// Decodes a header, if `body` is the canonical encoding of a valid one.
     pub(super) fn decode(body: &[u8]) -> Option<Self> {
         decode::<Self>(body).filter(|header| header.check().is_ok())
     }
@@ -252,7 +253,7 @@ impl ReplayHeader {
 }
 
 impl ReplayResult {
-    /// Whether it can stand in a trailer: a short word of small letters, and a team that can be.
+    /// Whether a trailer may contain it: a short word of lower-case letters, and a possible team.
     pub(super) fn is_sane(&self) -> bool {
         let letters = self.outcome.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         letters
@@ -261,18 +262,18 @@ impl ReplayResult {
     }
 }
 
-/// What a frame holds.
+/// Kind of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameKind {
-    /// A run of ticks: first tick u32, count u16, then groups of a repeat count and the seats' inputs.
+    /// Run of ticks: first tick u32, count u16, then groups of a repeat count and the seats' inputs.
     Inputs = 1,
-    /// The hashes due in the run before: first tick u32, count u16, u64 each, then the chain so far.
+    /// Hashes due in the run before: first tick u32, count u16, u64 each, then the chain so far.
     Hashes = 2,
-    /// A whole state: the tick before which it held u32, then the snapshot.
+    /// State: the next tick u32, then the snapshot.
     Keyframe = 3,
-    /// Something about a player: postcard of (tick, event).
+    /// Event of a player: postcard of (tick, event).
     Event = 4,
-    /// The end: postcard of a [`TrailerBody`], then the payload's length u32, to find it from the end.
+    /// End of the file: postcard of a [`TrailerBody`], then the payload's length u32, to find it from the end.
     Trailer = 5,
 }
 
@@ -289,21 +290,21 @@ impl FrameKind {
     }
 }
 
-/// What the trailer says.
+/// Content of the trailer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TrailerBody {
     pub(super) result: ReplayResult,
-    /// How many ticks ran.
+    /// Number of ticks that ran.
     pub(super) ticks: u32,
-    /// The state hash after the last tick; `None` if none ran.
+    /// State hash after the last tick; `None` if none ran.
     pub(super) final_hash: Option<u64>,
-    /// Of everything before the trailer.
+    /// Hash chain of everything before the trailer.
     pub(super) chain: [u8; CHAIN],
     /// Tick and file offset of each keyframe.
     pub(super) keyframes: Vec<(Tick, u64)>,
 }
 
-/// The bytes at the beginning of a frame.
+/// Returns the bytes at the beginning of a frame.
 pub(super) fn frame_prefix(kind: FrameKind, len: usize) -> [u8; FRAME_PREFIX] {
     let mut prefix = [0; FRAME_PREFIX];
     prefix[..2].copy_from_slice(&SYNC);
@@ -314,7 +315,7 @@ pub(super) fn frame_prefix(kind: FrameKind, len: usize) -> [u8; FRAME_PREFIX] {
     prefix
 }
 
-/// The part of a running hash over the file that is kept in it.
+/// Returns the truncated form of a running hash over the file.
 pub(super) fn chain_of(hasher: &blake3::Hasher) -> [u8; CHAIN] {
     let mut chain = [0; CHAIN];
     chain.copy_from_slice(&hasher.finalize().as_bytes()[..CHAIN]);
@@ -326,12 +327,12 @@ pub(super) const fn is_hashed(tick: Tick) -> bool {
     tick.0 % HASH_TICKS == HASH_TICKS - 1
 }
 
-/// The first tick from `tick` on after which a state hash is recorded.
+/// Returns the first tick from `tick` on after which a state hash is recorded.
 pub(super) const fn next_hashed(tick: Tick) -> Tick {
     Tick(tick.0.saturating_sub(tick.0 % HASH_TICKS).saturating_add(HASH_TICKS - 1))
 }
 
-/// How many hashes belong to `count` ticks from `first` on.
+/// Returns the number of hashes that belong to `count` ticks from `first` on.
 pub(super) const fn hashes_in(first: Tick, count: u32) -> u32 {
     (first.0.saturating_add(count) / HASH_TICKS).saturating_sub(first.0 / HASH_TICKS)
 }
@@ -349,10 +350,10 @@ pub(super) fn append<T: Serialize>(value: &T, to: &mut Vec<u8>) {
     *to = postcard::to_extend(value, core::mem::take(to)).expect("plain data encodes");
 }
 
-/// The inputs of one tick, in seat order.
+/// Inputs of one tick, in seat order.
 pub(super) type SeatInputs = ArrayVec<PlayerInput, PLAYERS_MAX>;
 
-/// Reads the inputs of `seats` players from the front of `bytes` and gives the rest.
+/// Decodes the inputs of `seats` players from the front of `bytes`, and returns the rest.
 pub(super) fn decode_inputs(mut bytes: &[u8], seats: usize) -> Option<(SeatInputs, &[u8])> {
     let mut inputs = ArrayVec::new();
     for _ in 0..seats {
@@ -369,7 +370,7 @@ pub(super) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// The value that encodes to exactly these bytes.
+/// Decodes a value whose encoding is exactly these bytes.
 pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok().filter(|value| encode(value) == bytes)
 }
@@ -390,7 +391,7 @@ mod tests {
             windup_ms: 200,
             arrow_speed: 14_000,
         };
-        // Rules of ones: only what is checked matters here.
+        // All bytes of the rules are 1: only validated fields matter here.
         let bytes = [
             encode(&"test"),
             [encode(&unit()), encode(&unit()), encode(&unit()), encode(&unit())].concat(),
@@ -462,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_hides_or_turns_text_is_refused() {
+    fn names_with_invisible_or_bidirectional_characters_are_refused() {
         for (name, is_good) in
             [("Zoë", true), ("a\u{1b}b", false), ("a\u{202e}b", false), ("\u{200b}", false)]
         {
@@ -473,13 +474,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_bytes_of_rules_is_refused() {
+    fn bytes_that_do_not_encode_rules_are_refused() {
         let mut header = header(|_, _| {});
         header.rules.push(0);
         assert_eq!(header.setup(), Err(HeaderError::Unreadable));
         header.rules.clear();
         assert_eq!(header.setup(), Err(HeaderError::Unreadable));
-        // It can still be read who played.
+        // The players can still be read.
         let file = header.encode(FORMAT_VERSION).unwrap();
         let body = &file[PREFIX..file.len() - 4];
         assert_eq!(ReplayHeader::decode(body).unwrap().seats[1].name, "b");

@@ -7,32 +7,32 @@ use super::format::{
     CHAIN, FILE_MAX, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FrameKind, SYNC, TrailerBody, chain_of, decode,
 };
 
-/// Bytes of a frame around its payload.
+/// Size of a frame without its payload, in bytes.
 const AROUND: u64 = (FRAME_PREFIX + FRAME_SUFFIX) as u64;
-/// The last bytes of a file: the length of its trailer, and the trailer's CRC.
+/// Size of the file's last bytes: the length of its trailer, and the trailer's CRC.
 const TAIL: u64 = 4 + FRAME_SUFFIX as u64;
 
-/// A file's frames, each checked by its CRC.
+/// Frames of a file, each checked by its CRC.
 #[derive(Debug)]
 pub(super) struct Frames<R> {
     pub(super) input: R,
-    /// Where the next frame begins, and below where the last one did.
+    /// Offset of the next frame, and below of the last one.
     offset: u64,
     pub(super) began: u64,
     pub(super) payload: Vec<u8>,
-    /// Of everything read, and of everything before the last frame, if that keeps a chain.
+    /// Hash chain of everything read, and of everything before the last frame, if that holds a chain.
     chain: blake3::Hasher,
     pub(super) chain_before: [u8; CHAIN],
     /// Whether the frames were read from the beginning without a gap.
     pub(super) chained: bool,
 }
 
-/// What is wrong with the next frame.
+/// Fault of the next frame.
 #[derive(Debug)]
 pub(super) enum Bad {
     /// The file ends in the frame, or before it.
     Torn,
-    /// A recorder writes no such bytes.
+    /// No recorder writes such bytes.
     Corrupt(&'static str),
 }
 
@@ -106,7 +106,7 @@ impl<R: Read + Seek> Frames<R> {
         Ok(Some(kind))
     }
 
-    /// Reads a frame outside the chain; the caller then returns to where the chain continues.
+    /// Reads a frame outside the chain; the caller then seeks back to where the chain continues.
     pub(super) fn peek(&mut self) -> Result<Option<FrameKind>, Bad> {
         let chain = self.chain.clone();
         let kind = self.next();
@@ -114,7 +114,7 @@ impl<R: Read + Seek> Frames<R> {
         kind
     }
 
-    /// The trailer of a file of `size` bytes, found from its end: its last bytes are length and CRC.
+    /// Finds the trailer of a file of `size` bytes from its end: its last bytes are length and CRC.
     pub(super) fn trailer_at_end(&mut self, start: u64, size: u64) -> Option<TrailerBody> {
         self.go_to(size.checked_sub(TAIL)?).ok()?;
         let mut len = [0; 4];
@@ -137,7 +137,7 @@ pub(super) fn begins_with(bytes: &[u8], got: usize, mark: &[u8]) -> bool {
     bytes.iter().take(got).zip(mark).all(|(byte, mark)| byte == mark)
 }
 
-/// Reads until `to` is full or the input ends, and says how much that was.
+/// Reads until `to` is full or the input ends. Returns the number of bytes.
 pub(super) fn fill(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while let Some(room @ [_, ..]) = to.get_mut(got..) {
@@ -155,7 +155,7 @@ pub(super) fn fill(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time, and before each of them this error.
+    /// Reader that yields one byte at a time, and this error before each of them.
     struct Halting(io::ErrorKind, u8);
 
     impl Read for Halting {

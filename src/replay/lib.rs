@@ -1,9 +1,9 @@
-//! Replays: the inputs of a match, appended while it runs, from which the simulation makes the match again.
+//! Replays: the inputs of a match, appended while it runs, from which the simulation reproduces it.
 //!
-//! [`ReplayRecorder`] writes beside a match, [`Replay`] reads record by record, [`verify()`] simulates and
-//! compares. `docs/REPLAY_FORMAT.md` has the bytes.
+//! [`ReplayRecorder`] writes beside a match, [`Replay`] reads record by record, [`verify()`] simulates and compares.
+//! `docs/REPLAY_FORMAT.md` specifies the bytes.
 #![forbid(unsafe_code)]
-// No file may end the process.
+// No file may crash the process.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod against;
@@ -32,9 +32,9 @@ pub use record_error::RecordError;
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};
 pub use writer::{RecordStatus, ReplayRecorder, ReplaySink};
 
-/// The version of this program with the commit that it was built from, such as `0.2.0+abc1234`, for recordings, beacons
-/// and refusals. It ends in `+unknown` if neither `ARENA_COMMIT` nor a `.git` told the build.
+/// Version of this program with the commit from which it was built, such as `0.2.0+abc1234`, for recordings, beacons
+/// and refusals. It ends in `+unknown` if the build had neither `ARENA_COMMIT` nor a `.git`.
 pub const VERSION: &str = env!("PROGRAM_VERSION");
 
-/// The first twelve digits of that commit, or `unknown`.
+/// First twelve digits of that commit, or `unknown`.
 pub const COMMIT: &str = env!("ARENA_COMMIT");

@@ -1,4 +1,4 @@
-//! Reading: frame by frame, without trust, up to the first incomplete frame.
+//! Reads replays frame by frame, as untrusted input, up to the first incomplete frame.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::fs::File;
@@ -13,86 +13,86 @@ use super::format::{
 use super::frames::{Bad, Frames, begins_with, fill, trailer_body};
 use sim::{GameState, SIMULATION_BUILD, Setup, Tick, TickInputs, World};
 
-/// A replay being read, as an iterator over its records. It ends with the last whole frame;
-/// [`Self::end`] then says why.
+/// Replay being read, as an iterator over its records. It ends with the last complete frame; [`Self::end`] then gives
+/// the reason.
 #[derive(Debug)]
 pub struct Replay<R = BufReader<File>> {
     frames: Frames<R>,
     header: ReplayHeader,
-    /// The offset of the first frame.
+    /// Offset of the first frame.
     start: u64,
-    /// The first tick.
+    /// First tick.
     begins: Tick,
     run: Run,
-    /// The tick after the last one in a whole frame.
+    /// Tick after the last one in a complete frame.
     next: Tick,
     keyframes: Vec<(Tick, u64)>,
     end: Option<End>,
     trailer: Option<Trailer>,
-    /// What the trailer says, read ahead from the end of the file.
+    /// Content of the trailer, read ahead from the end of the file.
     promised: Option<TrailerBody>,
 }
 
-/// A record of a replay, in the order of the match.
+/// Record of a replay, in the order of the match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all records are ticks; a box would cost each of them")]
 pub enum Record {
     /// A tick ran.
     Tick {
-        /// Its inputs.
+        /// Inputs of the tick.
         inputs: TickInputs,
-        /// The state hash after it, at every tenth tick, unless the file ends before it.
+        /// State hash after it, at every tenth tick, unless the file ends before it.
         hash: Option<u64>,
     },
     /// The state before `tick`.
     Keyframe {
-        /// The next tick.
+        /// Next tick.
         tick: Tick,
         /// [`GameState::encode`]d.
         snapshot: Vec<u8>,
     },
     /// Something happened to a player.
     Event {
-        /// The tick at which it takes effect.
+        /// Tick at which it takes effect.
         tick: Tick,
-        /// The event.
+        /// Event of the player.
         event: ReplayEvent,
     },
 }
 
-/// Where and why a replay ends.
+/// Reason why a replay ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With its trailer.
+    /// It ends with its trailer.
     Complete,
-    /// In the middle of a frame or of the match: the recording was interrupted.
+    /// It ends in the middle of a frame or of the match: the recording was interrupted.
     Truncated {
-        /// The last tick that is there; `None` if there is none.
+        /// Last tick in the file; `None` if there is none.
         last_good_tick: Option<Tick>,
     },
-    /// At bytes that no recorder wrote.
+    /// It contains bytes that no recorder wrote.
     Corrupt {
-        /// Where the bad frame begins.
+        /// Offset of the bad frame.
         offset: u64,
-        /// What is wrong with it.
+        /// Fault of the frame.
         reason: &'static str,
-        /// The last tick before it; `None` if there is none.
+        /// Last tick before it; `None` if there is none.
         last_good_tick: Option<Tick>,
     },
 }
 
-/// The end of the match, as recorded.
+/// Recorded end of the match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trailer {
     /// Outcome and winner.
     pub result: ReplayResult,
-    /// How many ticks ran, from the beginning of the match.
+    /// Number of ticks that ran, from the beginning of the match.
     pub ticks: u32,
-    /// The state hash after the last; `None` if none ran.
+    /// State hash after the last tick; `None` if none ran.
     pub final_hash: Option<u64>,
 }
 
-/// Why a file cannot be played at all.
+/// Reason why a file cannot be played at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It cannot be read.
@@ -101,8 +101,8 @@ pub enum OpenError {
     /// It has no bytes.
     #[error("the file is empty: the recording ended before it began")]
     Empty,
-    /// It begins like no replay.
-    #[error("this is not a replay, or a transfer as text broke it")]
+    /// It is no replay.
+    #[error("this is not a replay, or a text-mode transfer damaged it")]
     NotAReplay,
     /// It is longer than any replay.
     #[error("the file has {0} bytes; a replay has at most {FILE_MAX}")]
@@ -118,20 +118,20 @@ pub enum OpenError {
         "replay format {found}, this program reads up to {CUT_VERSION}: use the version that recorded it"
     )]
     Unsupported {
-        /// The format's version.
+        /// Version of the format.
         found: u16,
-        /// The header, if it is still laid out as in this version.
+        /// Header, if its layout is that of this version.
         header: Option<Box<ReplayHeader>>,
     },
 }
 
-/// Why a replay cannot seek to a tick.
+/// Reason why a replay cannot seek to a tick.
 #[derive(Debug, thiserror::Error)]
 pub enum SeekError {
     /// The file cannot be read.
     #[error("the replay cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// Another simulation recorded it, so its states mean nothing here.
+    /// Another simulation build recorded it, so its states have no meaning here.
     #[error(transparent)]
     Header(#[from] HeaderError),
     /// The keyframe is damaged.
@@ -140,7 +140,7 @@ pub enum SeekError {
 }
 
 impl Replay {
-    /// Opens a replay file, whole or not.
+    /// Opens a replay file, complete or not.
     ///
     /// # Errors
     /// If it has no readable header.
@@ -149,18 +149,18 @@ impl Replay {
     }
 }
 
-/// A file to read a replay from.
+/// Opens a file for reading a replay.
 pub(super) fn open_file(path: &Path) -> Result<BufReader<File>, OpenError> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
-        let what = "it is a folder; `arena replay list` lists what is in it";
+        let what = "it is a folder; `arena replay list` lists its replays";
         return Err(io::Error::new(io::ErrorKind::IsADirectory, what).into());
     }
     Ok(BufReader::with_capacity(64 << 10, file))
 }
 
 impl<R: Read + Seek> Replay<R> {
-    /// Reads a replay from anywhere.
+    /// Reads a replay from any source.
     ///
     /// # Errors
     /// If it has no readable header.
@@ -192,50 +192,50 @@ impl<R: Read + Seek> Replay<R> {
         })
     }
 
-    /// Setup, players and origin of the recording.
+    /// Returns setup, players and origin of the recording.
     #[must_use]
     pub fn header(&self) -> &ReplayHeader {
         &self.header
     }
 
-    /// Whether another simulation build recorded it. Such a replay gives its events, but neither ticks
-    /// nor keyframes.
+    /// Whether another simulation build recorded it. Such a replay yields its events, but neither ticks nor
+    /// keyframes.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.header.simulation_build != SIMULATION_BUILD
     }
 
-    /// The first tick: 0, or where the match was cut.
+    /// Returns the first tick: 0, or that of the cut.
     #[must_use]
     pub fn begins(&self) -> Tick {
         self.begins
     }
 
-    /// At which tick it ends, as the trailer promises. Only for progress bars: nothing has checked it yet.
+    /// Returns the tick at which it ends, as the trailer claims. Only for progress bars: it has not been checked yet.
     #[must_use]
     pub fn promised_ticks(&self) -> Option<u32> {
         self.promised.as_ref().map(|trailer| trailer.ticks)
     }
 
-    /// Why there are no more records; `None` while there may be.
+    /// Returns why there are no more records; `None` while there may be.
     #[must_use]
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// How the match ended; `None` until the end of a complete replay.
+    /// Returns the recorded end of the match; `None` until the end of a complete replay.
     #[must_use]
     pub fn trailer(&self) -> Option<&Trailer> {
         self.trailer.as_ref()
     }
 
-    /// How many ticks are in the frames read so far.
+    /// Returns the number of ticks in the frames read so far.
     #[must_use]
     pub fn ticks_read(&self) -> u32 {
         self.next.since(self.begins)
     }
 
-    /// The world before `tick`, or as far as the file goes; the next records are what follows.
+    /// Returns the world before `tick`, or as far as the file goes; reading continues there.
     ///
     /// # Errors
     /// As [`Self::seek`], or if the keyframe is not of this match.
@@ -258,13 +258,13 @@ impl<R: Read + Seek> Replay<R> {
         Ok(world)
     }
 
-    /// Goes to the last keyframe at or before `tick` and gives its state; the next records are what
-    /// follows. `None` is the beginning: the state is that of a new world.
+    /// Seeks to the last keyframe at or before `tick` and returns its state; reading continues there. `None` is the
+    /// beginning: the state is that of a new world.
     ///
-    /// After this, frames are checked each for itself but no longer as a chain.
+    /// After this, frames are checked one by one but no longer as a chain.
     ///
     /// # Errors
-    /// If the file cannot be read, or the keyframe is none.
+    /// If the file cannot be read, or the keyframe is invalid.
     pub fn seek(&mut self, tick: Tick) -> Result<Option<GameState>, SeekError> {
         if self.is_foreign() {
             return Err(self.header.foreign().into());
@@ -298,7 +298,7 @@ impl<R: Read + Seek> Replay<R> {
         }
     }
 
-    /// Reads a frame and what belongs to it. A record, or nothing to tell.
+    /// Reads a frame with its continuation. Returns a record, or none.
     fn read_frame(&mut self) -> Result<Option<Record>, Bad> {
         let Some(kind) = self.frames.next()? else { return Err(Bad::Torn) };
         match kind {
@@ -323,7 +323,7 @@ impl<R: Read + Seek> Replay<R> {
         let (first, count, groups) = run_prefix(&self.frames.payload).ok_or(Bad::Corrupt("no inputs"))?;
         let is_long = !(1..=FRAME_TICKS_MAX).contains(&count) || first.plus(count) > Tick::MAX;
         if first != self.next || is_long {
-            return Err(Bad::Corrupt("ticks are missing or doubled"));
+            return Err(Bad::Corrupt("ticks are missing or duplicated"));
         }
         let foreign = self.is_foreign();
         if !foreign && !groups_are_canonical(groups, seats, count) {
@@ -338,7 +338,7 @@ impl<R: Read + Seek> Replay<R> {
         self.next = first.plus(count);
         let due = hashes_in(first, count);
         if due > 0 {
-            // The recorder writes both at once. If this frame is not whole, the ticks still are.
+            // The recorder writes both together. If this frame is incomplete, the ticks are still valid.
             if let Err(bad) = self.read_hashes(next_hashed(first), due) {
                 self.end_with(bad);
             }
@@ -436,15 +436,15 @@ impl<R: Read + Seek> Iterator for Replay<R> {
     }
 }
 
-/// The ticks of one frame. It has been checked as a whole and is decoded as they are asked for.
+/// Ticks of one frame. It has been checked as a whole and is decoded on demand.
 #[derive(Debug)]
 struct Run {
     payload: Vec<u8>,
     at: usize,
     left: u32,
-    /// For how many more ticks `inputs` hold.
+    /// Number of further ticks for which `inputs` hold.
     repeat: u16,
-    /// Of the next tick, once its group is decoded.
+    /// Inputs of the next tick, once its group is decoded.
     inputs: TickInputs,
     hashes: Vec<u64>,
     next_hash: usize,
@@ -458,11 +458,11 @@ impl Default for Run {
 }
 
 impl Run {
-    /// `None` at the end of the run.
+    /// Returns the next tick; `None` at the end of the run.
     fn next_tick(&mut self, seats: usize) -> Option<Record> {
         self.left = self.left.checked_sub(1)?;
         if self.repeat == 0 {
-            // The run was checked.
+            // The run has been checked.
             let group = split_group(self.payload.get(self.at..)?, seats)?;
             self.repeat = group.repeat;
             self.inputs.inputs = group.inputs;
@@ -477,7 +477,7 @@ impl Run {
     }
 }
 
-/// Inputs that held for some ticks.
+/// Inputs that held for a number of ticks.
 struct Group<'a> {
     repeat: u16,
     inputs: SeatInputs,
@@ -490,7 +490,7 @@ fn split_group(bytes: &[u8], seats: usize) -> Option<Group<'_>> {
     Some(Group { repeat, inputs, rest })
 }
 
-/// Whether these groups are just what a recorder makes of `count` ticks.
+/// Whether these groups are exactly the recorder's encoding of `count` ticks.
 fn groups_are_canonical(mut bytes: &[u8], seats: usize, count: u32) -> bool {
     let mut ticks: u32 = 0;
     let (mut group_bytes, mut inputs_before, mut inputs_bytes) = (Vec::new(), Vec::new(), Vec::new());
@@ -513,14 +513,14 @@ fn groups_are_canonical(mut bytes: &[u8], seats: usize, count: u32) -> bool {
     ticks == count
 }
 
-/// The world that continues from a recorded state; `None` if that does not belong to this match before
+/// Returns the world that continues from a recorded state; `None` if that does not belong to this match before
 /// `tick`.
 pub(super) fn world_of(setup: &Setup, tick: Tick, snapshot: &[u8]) -> Option<World> {
     let state = GameState::decode(snapshot).ok().filter(|state| state.tick() == tick)?;
     World::restore(setup.clone(), state).ok()
 }
 
-/// The tick in whose state a cut match begins.
+/// Returns the tick of the state with which a cut match begins.
 fn first_keyframe<R: Read + Seek>(frames: &mut Frames<R>, start: u64) -> Result<Tick, OpenError> {
     frames.go_to(start)?;
     match frames.peek() {
@@ -533,7 +533,7 @@ fn first_keyframe<R: Read + Seek>(frames: &mut Frames<R>, start: u64) -> Result<
     }
 }
 
-/// Reads a header, and gives the file's version and its bytes too.
+/// Reads a header; also returns the file's version and its bytes.
 fn read_header(input: &mut impl Read) -> Result<(ReplayHeader, u16, Vec<u8>), OpenError> {
     let mut prefix = [0; PREFIX];
     let got = fill(input, &mut prefix)?;
@@ -577,11 +577,11 @@ fn read_header_body(
     file.get(PREFIX..).and_then(ReplayHeader::decode).ok_or(OpenError::Corrupt)
 }
 
-/// First tick, count, and what follows.
+/// Decodes first tick and count, and returns the rest.
 fn run_prefix(payload: &[u8]) -> Option<(Tick, u32, &[u8])> {
     let (first, rest) = split_u32(payload)?;
     let (count, rest) = rest.split_first_chunk::<2>()?;
-    // No sum of a first tick and a count leaves u32.
+    // The sum of a first tick and a count fits in u32.
     (first <= Tick::MAX.0).then(|| (Tick(first), u16::from_le_bytes(*count).into(), rest))
 }
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use super::format::{FRAME_MAX, HeaderError};
 use sim::Tick;
 
-/// Why a match is not, or no longer, recorded.
+/// Reason why a match is not, or no longer, recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// The match cannot be described.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// There is such a replay.
+    /// There already is such a replay.
     #[error("{} exists already: choose another name, or move it away", .0.display())]
     Exists(PathBuf),
     /// The folder is missing.
@@ -21,27 +21,27 @@ pub enum RecordError {
     /// The folder is not writable.
     #[error("no permission to write {}: record elsewhere, or change its folder's permissions", .0.display())]
     NoPermission(PathBuf),
-    /// No room is left.
+    /// The disk is full.
     #[error("the disk is full: free some space before the next match; the replay plays up to here")]
     DiskFull,
     /// The disk refused for another reason.
     #[error("the replay cannot be written: {0}")]
     Io(String),
-    /// The disk does not keep up.
+    /// The disk is too slow.
     #[error("the disk is too slow: {0} ticks wait to be written; record to another one")]
     QueueFull(usize),
     /// The tick was not the next one, or had another number of players.
     #[error("tick {got} was recorded where tick {expected} was due: the replay ends before it")]
     OutOfOrder {
-        /// The tick that was due.
+        /// Tick that was due.
         expected: Tick,
-        /// The tick that came.
+        /// Tick that was given.
         got: Tick,
     },
     /// The match exceeds a limit of the format.
     #[error("the match is too long for one replay: it ends at tick {0}")]
     TooLong(Tick),
-    /// A replay cannot begin with a state that large.
+    /// A replay cannot begin with such a large state.
     #[error("the state at tick {0} takes more than {FRAME_MAX} bytes: no replay can begin with it")]
     StateTooLong(Tick),
     /// The outcome is not a word.
@@ -59,7 +59,7 @@ impl From<io::Error> for RecordError {
 }
 
 impl RecordError {
-    /// The file that the message names: that of the error, or none.
+    /// Returns the file that the message names, if any.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         match self {

@@ -1,4 +1,4 @@
-//! Judging a replay: simulate it again and compare everything that was recorded of the states.
+//! Verifies a replay: simulates it again and compares every recorded state.
 
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -8,21 +8,21 @@ use super::format::{ReplayHeader, ReplayResult};
 use super::reader::{End, OpenError, Record, Replay, Trailer, open_file, world_of};
 use sim::{Outcome, Tick, World};
 
-/// Ticks between two reports of progress.
+/// Number of ticks between two progress reports.
 const PROGRESS_TICKS: u32 = 600;
 
-/// What a replay is found to be.
+/// Verdict on a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Whole, and simulated to the same states.
+    /// Complete, and simulated to the same states.
     Equal,
-    /// Whole; nothing was simulated.
+    /// Complete; nothing was simulated.
     Complete,
-    /// It simulates to other states than were recorded.
+    /// The simulation differs from the recorded states.
     Mismatch,
-    /// It ends early, and what there is of it is good.
+    /// It ends early; the rest is intact.
     Truncated,
-    /// It has bytes that no recorder wrote; what lies before them is good.
+    /// It has bytes that no recorder wrote; everything before them is intact.
     Corrupt,
     /// Another simulation build recorded it.
     ForeignBuild,
@@ -31,7 +31,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word in JSON and in lists.
+    /// Returns its name in JSON and in lists.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -52,46 +52,46 @@ impl core::fmt::Display for Verdict {
     }
 }
 
-/// How far a verification is.
+/// Progress of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The tick simulated last.
+    /// Last simulated tick.
     pub tick: Tick,
-    /// At which tick it ends, by the trailer; `None` without one.
+    /// Tick at which it ends, by the trailer; `None` without one.
     pub of: Option<u32>,
 }
 
-/// What a verification found.
+/// Report of a verification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifyReport {
-    /// In a word.
+    /// Verdict on the replay.
     pub verdict: Verdict,
-    /// In a sentence for people.
+    /// Reason, in a sentence for people.
     pub reason: String,
-    /// How many ticks were simulated.
+    /// Number of ticks simulated.
     pub ticks: u32,
-    /// The first tick after which a recorded state differs.
+    /// First tick after which a recorded state differs.
     pub first_bad_tick: Option<Tick>,
-    /// The last tick of the file; after a mismatch, the last one known to be right.
+    /// Last tick of the file; after a mismatch, the last one known to be right.
     pub last_good_tick: Option<Tick>,
-    /// How much faster than the match it was simulated.
+    /// Speed of the simulation, as a multiple of real time.
     pub x_real_time: f64,
 }
 
-/// What a replay says of itself; nothing is simulated.
+/// Description of a replay that was read but not simulated.
 #[derive(Clone, Debug)]
 pub struct ReplayInfo {
-    /// `Complete`, or what is wrong with the file.
+    /// `Complete`, or the fault of the file.
     pub verdict: Verdict,
-    /// In a sentence for people.
+    /// Reason, in a sentence for people.
     pub reason: String,
-    /// `None` where even that is damaged.
+    /// Header; `None` if that is damaged, too.
     pub header: Option<ReplayHeader>,
-    /// How many ticks there are.
+    /// Number of ticks in the file.
     pub ticks: u32,
-    /// The last of them.
+    /// Last tick in the file.
     pub last_good_tick: Option<Tick>,
-    /// How the match ended, if the replay has its end.
+    /// Result of the match, if the replay has its end.
     pub result: Option<ReplayResult>,
 }
 
@@ -156,7 +156,7 @@ pub fn verify_replay<R: Read + Seek>(
     }
 }
 
-/// Reads a replay file through, without simulating it.
+/// Reads all of a replay file, without simulating it.
 ///
 /// # Errors
 /// If it is no replay, or cannot be read.
@@ -195,15 +195,15 @@ fn info_of<R: Read + Seek>(input: R) -> Result<ReplayInfo, OpenError> {
     })
 }
 
-/// A world that follows a replay.
+/// World that follows a replay.
 struct Check {
     world: World,
     ticks: u32,
-    /// The last tick after which a recorded state agreed.
+    /// Last tick after which a recorded state agreed.
     good: Option<Tick>,
 }
 
-/// What differs, and after which tick if that can be said.
+/// Difference, and the tick after which it occurred, if known.
 struct Wrong {
     tick: Option<Tick>,
     reason: String,
@@ -224,14 +224,14 @@ impl Check {
                     self.good = Some(last);
                     return None;
                 }
-                let reason = format!("the keyframe at tick {tick} holds another state");
+                let reason = format!("the keyframe at tick {tick} holds a different state");
                 Some(Wrong { tick: Some(last), reason })
             }
             Record::Event { .. } => None,
         }
     }
 
-    /// Goes to where a cut match begins.
+    /// Starts from the first state of a cut match.
     fn begin(&mut self, tick: Tick, snapshot: &[u8]) -> Option<Wrong> {
         match world_of(self.world.setup(), tick, snapshot) {
             Some(world) => {
@@ -240,12 +240,12 @@ impl Check {
             }
             None => Some(Wrong {
                 tick: None,
-                reason: format!("no match can go on from its state at tick {tick}"),
+                reason: format!("no match can continue from its state at tick {tick}"),
             }),
         }
     }
 
-    /// The tick that ran last.
+    /// Returns the last tick that ran.
     fn last(&self) -> Tick {
         Tick(self.world.state().tick().0.saturating_sub(1))
     }
@@ -266,7 +266,7 @@ impl Check {
         if let Some(wrong) = trailer.final_hash.and_then(|hash| self.hash(hash)) {
             return Some(wrong);
         }
-        // A peer may also have lost another one, or been interrupted, with the game itself decided.
+        // A peer may also have lost another one, or been interrupted, after the game was decided.
         let said = &trailer.result;
         let globals = &self.world.state().globals;
         let here = globals.outcome.first().copied().unwrap_or(Outcome::Running);
@@ -287,7 +287,7 @@ impl Check {
     }
 }
 
-/// The outcomes that the simulation itself decides.
+/// Outcomes that the simulation itself decides.
 const DECIDED: [Outcome; 5] =
     [Outcome::Core, Outcome::Score, Outcome::SuddenDeath, Outcome::Draw, Outcome::Surrender];
 
@@ -297,7 +297,7 @@ impl VerifyReport {
     }
 }
 
-/// The verdict on a file whose header cannot be used; `None` if it is no replay at all.
+/// Returns the verdict on a file whose header cannot be used; `None` if it is no replay at all.
 const fn judged(error: &OpenError) -> Option<Verdict> {
     match error {
         OpenError::Truncated => Some(Verdict::Truncated),

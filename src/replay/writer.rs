@@ -1,4 +1,4 @@
-//! Recording beside a match: a thread that owns the encoder, the file and the clock.
+//! Records beside a match: a thread owns the encoder, the file and the clock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,19 +14,19 @@ use super::format::{EXTENSION, PART_EXTENSION, ReplayEvent, ReplayHeader, Replay
 use super::record_error::RecordError;
 use sim::{GameState, StateHash, Tick, TickInputs};
 
-/// Time between two writes: what a killed process loses at most, with as much again for the scheduler.
+/// Interval between writes: a killed process loses at most this, and as much again for the scheduler.
 const WRITE_EVERY: Duration = Duration::from_millis(250);
-/// Time between two syncs: what a power cut loses at most, and a slow disk's own delay.
+/// Interval between syncs: a power cut loses at most this, and a slow disk's own delay.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// Most ticks in the queue of the thread: over a minute of a slow disk at 60 ticks/s.
+/// Capacity of the thread's queue, in ticks: over a minute of a slow disk at 60 ticks/s.
 const QUEUE_TICKS: usize = 4096;
-/// Buffers made before tick 0; more are made only while the thread is behind by as many ticks.
+/// Number of buffers allocated before tick 0; more are allocated only while the thread is behind by as many ticks.
 const BUFFERS: usize = 64;
-/// What a tick takes at most in play: four seats that each give two orders to a full selection.
+/// Maximum size of a tick in play, in bytes: four seats that each give two commands to a full selection.
 const BUFFER_BYTES: usize = 1024;
-/// How long the end of a match waits for a place in the queue.
+/// Maximum wait for room in the queue at the end of a match.
 const FINISH_WAIT: Duration = Duration::from_secs(5);
-/// Bytes kept in memory after which they are written without waiting for the clock.
+/// Number of buffered bytes that are written without waiting for the interval.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Records a running match. A failure of the file never stops the match.
@@ -38,19 +38,19 @@ pub struct ReplayRecorder {
     spare: Receiver<Vec<u8>>,
     stopped: Arc<OnceLock<RecordError>>,
     thread: Option<JoinHandle<()>>,
-    /// The file being written, and its name when it is whole; `None` for a sink that is no file.
+    /// Path of the file being written, and its final path; `None` for a sink that is no file.
     paths: Option<(PathBuf, PathBuf)>,
     next: Tick,
     seats: usize,
     keyframe_ticks: u32,
 }
 
-/// Where a recording goes.
+/// Target of a recording.
 pub trait ReplaySink: Write + Send + 'static {
-    /// Makes what was written last beyond the end of the process and of the power.
+    /// Makes everything written so far survive the end of the process and a power cut.
     ///
     /// # Errors
-    /// If the medium does.
+    /// If the medium fails.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -60,18 +60,18 @@ impl ReplaySink for File {
     }
 }
 
-/// The state of a recording.
+/// State of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordStatus {
     /// Every tick so far is written or queued.
     Recording,
-    /// It stopped early; what was written until then plays.
+    /// It stopped early; everything written until then plays.
     Stopped(RecordError),
 }
 
 impl ReplayRecorder {
-    /// Creates `path` with `.mra.part` behind it and writes and syncs the header. [`Self::finish`] makes it
-    /// `.mra`. A `.mra` or `.mra.part` that `path` ends in is dropped first.
+    /// Creates `path` with `.mra.part` appended, and writes and syncs the header. [`Self::finish`] renames it to
+    /// `.mra`. A `.mra` or `.mra.part` at the end of `path` is removed first.
     ///
     /// # Errors
     /// If that file or the finished one exists, or cannot be created.
@@ -89,17 +89,17 @@ impl ReplayRecorder {
                 Ok(recorder)
             }
             Err(error) => {
-                // An empty or torn header is worth nothing.
+                // An empty or incomplete header is useless.
                 let _ = fs::remove_file(&part);
                 Err(error)
             }
         }
     }
 
-    /// Records into `sink`, which gets the header at once.
+    /// Records into `sink`, which gets the header immediately.
     ///
     /// # Errors
-    /// If the header is not fit or cannot be written.
+    /// If the header is invalid or cannot be written.
     pub fn with_sink<W: ReplaySink>(sink: W, header: &ReplayHeader) -> Result<Self, RecordError> {
         let mut encoder = ReplayEncoder::new(sink, header)?;
         encoder.write()?;
@@ -130,8 +130,8 @@ impl ReplayRecorder {
         })
     }
 
-    /// Records a tick that ran: its inputs, and hash and state after it. Never waits; a tick costs no
-    /// allocation, but for the keyframe every five seconds.
+    /// Records a tick that ran: its inputs, and hash and state after it. Never waits; a tick costs no allocation,
+    /// except for the keyframe every five seconds.
     pub fn record(&mut self, inputs: &TickInputs, hash: &StateHash, state: &GameState) {
         if self.queue.is_none() {
             return;
@@ -157,23 +157,23 @@ impl ReplayRecorder {
         self.send(Message::Event { tick, event });
     }
 
-    /// Whether it still records, and if not, why.
+    /// Returns whether it still records, and if not, why.
     #[must_use]
     pub fn status(&self) -> RecordStatus {
         self.stopped.get().cloned().map_or(RecordStatus::Recording, RecordStatus::Stopped)
     }
 
-    /// The file being written.
+    /// Returns the path of the file being written.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.paths.as_ref().map(|(part, _)| part.as_path())
     }
 
-    /// Writes the trailer, waits for the disk, and gives the file its final name, which it returns (an
-    /// empty one for a sink).
+    /// Writes the trailer, waits for the disk, and gives the file its final name, which it returns (an empty one for
+    /// a sink).
     ///
     /// # Errors
-    /// If the recording stopped before, or does now. What was written stays and plays.
+    /// If the recording stopped before, or does now. Everything written until then stays and plays.
     pub fn finish(mut self, result: ReplayResult) -> Result<PathBuf, RecordError> {
         if let Some(queue) = &self.queue {
             // The match is over: now there is time to wait for a slow disk.
@@ -199,12 +199,12 @@ impl ReplayRecorder {
         match queue.try_send(message) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => self.stop(RecordError::QueueFull(QUEUE_TICKS)),
-            // The thread has said why.
+            // The thread has reported the reason.
             Err(TrySendError::Disconnected(_)) => self.queue = None,
         }
     }
 
-    /// Sends nothing more. The thread writes what it has.
+    /// Stops sending. The thread writes everything it has.
     fn stop(&mut self, error: RecordError) {
         let _ = self.stopped.set(error);
         self.queue = None;
@@ -214,7 +214,7 @@ impl ReplayRecorder {
         self.queue = None;
         let died = self.thread.take().is_some_and(|thread| thread.join().is_err());
         if died {
-            let _ = self.stopped.set(RecordError::Io("its thread broke down".into()));
+            let _ = self.stopped.set(RecordError::Io("its thread panicked".into()));
         }
     }
 }
@@ -234,7 +234,7 @@ enum Message {
     Finish(ReplayResult),
 }
 
-/// The thread: encodes at once, writes every [`WRITE_EVERY`], syncs every [`SYNC_EVERY`].
+/// Runs the thread: encodes immediately, writes every [`WRITE_EVERY`], syncs every [`SYNC_EVERY`].
 fn run<W: ReplaySink>(
     encoder: &mut ReplayEncoder<W>,
     messages: &Receiver<Message>,
@@ -279,7 +279,7 @@ fn run<W: ReplaySink>(
     }
 }
 
-/// The name while it is being written, and the name of the whole replay.
+/// Returns the path while it is being written, and the final path.
 fn paths(path: &Path) -> (PathBuf, PathBuf) {
     let without = |path: PathBuf, ending: &str| {
         if path.extension().is_some_and(|found| found == ending) { path.with_extension("") } else { path }

@@ -1,7 +1,7 @@
-//! What a player sends: held hero control and commands, and the inputs of one tick.
+//! Input of a player: held hero control and commands, and the inputs of one tick.
 //!
-//! All of it crosses the network, so every list is bounded and inline, and decoding rejects numbers out of
-//! range. The world decides whether a command is *allowed*, the same way on all peers.
+//! All of it crosses the network, so every list is bounded and inline, and decoding rejects numbers out of range. The
+//! world decides whether a command is *allowed*, the same way on all peers.
 #![cfg_attr(
     not(test),
     deny(
@@ -137,7 +137,7 @@ pub struct HeroControl {
     pub strike: Option<Angle>,
 }
 
-/// Whether a command takes effect at once or after the orders that its units already have.
+/// Start of a command: immediately, or after the orders that its units already have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum When {
     /// At once: the units drop their orders.
@@ -148,7 +148,7 @@ pub enum When {
     Queued,
 }
 
-/// What a player sends. Units that belong to others or are dead are skipped.
+/// Command of a player. Units that belong to others or are dead are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// The specification's GoToPosition for the hero: walk there until a direction is held.

@@ -34,7 +34,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// What the world of this setup stands on.
+    /// Prepares everything static of a world with this setup.
     #[must_use]
     pub fn new(setup: &Setup) -> Self {
         let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
@@ -80,8 +80,8 @@ pub(crate) struct UnitStats {
     pub(crate) speed: Fx,
     pub(crate) radius: Fx,
     pub(crate) reach: Fx,
-    /// How near the enemy must be to start a wind-up. A swordsman starts a little inside its reach, so that
-    /// one step back does not save the enemy.
+    /// Distance of the enemy at which a wind-up starts. A swordsman starts a little inside its reach, so that one
+    /// step back does not save the enemy.
     pub(crate) strikes_within: Fx,
     pub(crate) damage: i16,
     /// Ticks.

@@ -1,5 +1,5 @@
-//! What happened in a tick, for sound, effects and statistics. The simulation never reads events, and they
-//! are neither encoded nor hashed.
+//! Events of a tick, for sound, effects and statistics. The simulation never reads events, and they are neither
+//! encoded nor hashed.
 
 use alloc::vec::Vec;
 
@@ -17,11 +17,11 @@ pub enum Event {
     Hit {
         /// The unit that was hit.
         unit: UnitId,
-        /// Where the unit stood.
+        /// Position of the unit.
         at: Vec2,
         /// The player whose blow or arrow hit.
         by: PlayerId,
-        /// How the attacker fights.
+        /// Kind of the attacker.
         attack: AttackBehaviour,
         /// Hit points taken; the last hit may take more than the unit had.
         damage: i16,
@@ -41,11 +41,11 @@ pub enum Event {
         unit: UnitId,
         /// The player it belonged to.
         owner: PlayerId,
-        /// Whether it was a hero or a minion.
+        /// Control of the unit: a hero or a minion.
         control: ControlBehaviour,
-        /// How it fought.
+        /// Kind of the unit.
         attack: AttackBehaviour,
-        /// Where it died.
+        /// Position at which it died.
         at: Vec2,
     },
     /// A unit spawned: a trained minion, or a hero that respawned.
@@ -54,44 +54,44 @@ pub enum Event {
         unit: UnitId,
         /// The player it belongs to.
         owner: PlayerId,
-        /// Whether it is a hero or a minion.
+        /// Control of the unit: a hero or a minion.
         control: ControlBehaviour,
-        /// Where it spawned.
+        /// Position at which it spawned.
         at: Vec2,
     },
     /// A minion was bought and is in training.
     Train {
         /// The player who trains it.
         player: PlayerId,
-        /// How it will fight.
+        /// Kind of the unit.
         attack: AttackBehaviour,
     },
     /// An archer shot an arrow.
     Shot {
         /// The player it belongs to.
         player: PlayerId,
-        /// Where the arrow started.
+        /// Position at which the arrow started.
         at: Vec2,
     },
     /// A sword swung, whether or not it hit.
     Blow {
         /// The attacker's player.
         player: PlayerId,
-        /// Where the attacker stood.
+        /// Position of the attacker.
         at: Vec2,
     },
     /// A hero dashed.
     Dash {
         /// The hero's player.
         player: PlayerId,
-        /// Where the dash started.
+        /// Position at which the dash started.
         at: Vec2,
     },
     /// A hero raised its banner.
     Banner {
         /// The hero's player.
         player: PlayerId,
-        /// Where the hero stood.
+        /// Position of the hero.
         at: Vec2,
     },
     /// A circle changed hands.

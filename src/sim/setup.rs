@@ -1,4 +1,4 @@
-//! What the first state of a match depends on.
+//! The setup of a match, which determines its first state.
 
 use alloc::sync::Arc;
 use arrayvec::ArrayVec;
@@ -11,7 +11,7 @@ use super::tick::{PLAYERS_MAX, TickRate};
 /// The initial choices of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatSetup {
-    /// How the seat's hero fights.
+    /// Kind of the seat's hero.
     pub hero: AttackBehaviour,
     /// Its team, below [`PLAYERS_MAX`].
     pub team: u8,

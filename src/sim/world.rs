@@ -148,7 +148,7 @@ impl World {
         &self.rules.arena.circles
     }
 
-    /// Where a player's core stands; the centre of the map for a player who does not exist.
+    /// Returns the position of a player's core; the centre of the map for a player who does not exist.
     #[must_use]
     pub fn base(&self, player: PlayerId) -> Vec2 {
         self.rules.base(player).at

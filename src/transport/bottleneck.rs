@@ -1,41 +1,41 @@
-//! The bottleneck of a path: a token bucket with a bounded first-in first-out queue before it, as `tc qdisc add … tbf
-//! rate … burst … limit …` makes one. Real processes put it before their socket, and the virtual network into its paths.
+//! The bottleneck of a path: a token bucket behind a bounded first-in first-out queue, like `tc qdisc add … tbf rate
+//! … burst … limit …`. Real processes put it before their socket, and the virtual network into its paths.
 
 use core::time::Duration;
 use std::collections::VecDeque;
 
 use net::Time;
 
-/// Most datagrams that wait at once, whatever the queue may hold.
+/// Maximum number of queued datagrams, regardless of the queue's size.
 const WAITING_MAX: usize = 4096;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// How much passes a bottleneck. Datagrams count with their IP and UDP headers.
+/// Rate limit of a bottleneck. Datagrams count with their IP and UDP headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Most bits per second, 0 for no limit.
+    /// Rate in bits per second, 0 for no limit.
     pub rate: u64,
-    /// The size of the bucket in bytes: what passes at once after a pause.
+    /// Size of the bucket in bytes: the burst that passes without delay after a pause.
     pub burst: u32,
-    /// How long a full queue takes to leave. What does not fit into that many bytes is dropped.
+    /// Time in which a full queue drains. A datagram that exceeds this number of bytes is dropped.
     pub queue: Duration,
 }
 
 impl Default for RateLimit {
-    /// No limit. A limit of which the rate alone is given has a bucket of 1,500 bytes and a queue of 200 ms.
+    /// Sets no limit. If only the rate is given, the bucket has 1,500 bytes and the queue 200 ms.
     fn default() -> Self {
         Self { rate: 0, burst: 1_500, queue: Duration::from_millis(200) }
     }
 }
 
 impl RateLimit {
-    /// A rate in bits per second, with the default bucket.
+    /// Sets a rate in bits per second, with the default bucket.
     #[must_use]
     pub fn new(rate: u64, queue: Duration) -> Self {
         Self { rate, queue, ..Self::default() }
     }
 
-    /// Returns how long these bytes take, in nanoseconds.
+    /// Returns the transmission time of these bytes, in nanoseconds.
     const fn takes_ns(&self, bytes: u64) -> u64 {
         bytes.saturating_mul(8 * NS_PER_S) / self.rate
     }
@@ -45,18 +45,19 @@ impl RateLimit {
     }
 }
 
-/// What waits at a bottleneck.
+/// State of a bottleneck.
 #[derive(Debug, Default)]
 pub struct Bottleneck {
-    /// When the bucket will be full if nothing more comes.
+    /// Time at which the bucket is full if nothing more arrives, in nanoseconds.
     full_at_ns: u64,
-    /// When each datagram that waits leaves, and its bytes.
+    /// Departure time and size in bytes of each queued datagram.
     waiting: VecDeque<(Time, u64)>,
     waiting_bytes: u64,
 }
 
 impl Bottleneck {
-    /// When a datagram of `bytes` bytes with headers that comes at `now` leaves. `None` if the queue is full.
+    /// Returns when a datagram of `bytes` bytes with headers that arrives at `now` leaves. `None` if the queue is
+    /// full.
     pub fn pass(&mut self, limit: &RateLimit, now: Time, bytes: usize) -> Option<Time> {
         if limit.rate == 0 {
             return Some(now);
@@ -81,7 +82,7 @@ impl Bottleneck {
         Some(leaves)
     }
 
-    /// Whether something waits.
+    /// Whether a datagram is queued.
     #[must_use]
     pub fn is_busy(&self, now: Time) -> bool {
         self.waiting.back().is_some_and(|&(at, _)| at > now)
@@ -92,7 +93,7 @@ impl Bottleneck {
 mod tests {
     use super::*;
 
-    /// How long each of `count` datagrams of 100 bytes takes, one every `every_us`; `None` if it is dropped.
+    /// Returns the delay of each of `count` datagrams of 100 bytes, sent every `every_us`; `None` for one dropped.
     fn taken_us(limit: RateLimit, every_us: u64, count: u64) -> Vec<Option<u64>> {
         let mut bottleneck = Bottleneck::default();
         let mut pass = |n: u64| Some(bottleneck.pass(&limit, Time(n * every_us), 100)?.0 - n * every_us);
@@ -100,18 +101,18 @@ mod tests {
     }
 
     #[test]
-    fn what_the_bucket_holds_passes_at_once_and_the_rest_at_the_rate() {
+    fn a_burst_passes_immediately_and_the_rest_at_the_rate() {
         // 100 bytes at 80 kbit/s take 10 ms.
         let limit = RateLimit { burst: 300, ..RateLimit::new(80_000, Duration::from_secs(1)) };
         let all_at_once = taken_us(limit, 0, 6);
         assert_eq!(all_at_once, [0, 0, 0, 10_000, 20_000, 30_000].map(Some));
-        // As fast as the rate, or slower, nothing waits.
+        // At the rate or below, nothing is queued.
         assert!(taken_us(limit, 10_000, 100).iter().all(|&us| us == Some(0)));
     }
 
     #[test]
-    fn the_queue_holds_as_many_bytes_as_leave_in_its_time() {
-        // Twice what passes: 500 bytes wait, 50 ms, and every second datagram is dropped.
+    fn the_queue_is_limited_by_its_drain_time() {
+        // At twice the rate, 500 bytes are queued, 50 ms, and every second datagram is dropped.
         let limit = RateLimit { burst: 100, ..RateLimit::new(80_000, Duration::from_millis(50)) };
         let taken = taken_us(limit, 5_000, 1_000);
         assert_eq!(taken.iter().flatten().max(), Some(&50_000));

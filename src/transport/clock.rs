@@ -1,8 +1,8 @@
-//! The library's only clock.
+//! The only clock of the library.
 
 use net::Time;
 
-/// The time now: on Unix the microseconds of CLOCK_MONOTONIC, which all processes of a machine share;
+/// Returns the time now: on Unix the microseconds of CLOCK_MONOTONIC, which all processes of a machine share;
 /// elsewhere those since the first call.
 #[must_use]
 pub fn now() -> Time {
@@ -19,8 +19,8 @@ pub fn now() -> Time {
     }
 }
 
-/// CPU time that this process has used, in microseconds: in its own code, and in the kernel for it. Zeros
-/// where the system does not tell.
+/// Returns the CPU time that this process has used, in microseconds: in its own code, and in the kernel for it. Zeros
+/// where the system does not report it.
 #[must_use]
 pub fn cpu_time_us() -> (u64, u64) {
     #[cfg(unix)]
@@ -37,9 +37,9 @@ pub fn cpu_time_us() -> (u64, u64) {
     }
 }
 
-/// Most memory that this process has held at once, in bytes. Linux says it as VmHWM in /proc/self/status; where
-/// getrusage must do (other Unixes), it may be the peak of the process that started this one. 0 where the system
-/// does not tell.
+/// Returns the peak memory of this process, in bytes. Linux reports it as VmHWM in /proc/self/status; where only
+/// getrusage is available (other Unixes), it may be the peak of the process that started this one. 0 where the system
+/// does not report it.
 #[must_use]
 pub fn memory_bytes() -> u64 {
     #[cfg(target_os = "linux")]
@@ -51,7 +51,7 @@ pub fn memory_bytes() -> u64 {
     {
         use nix::sys::resource::{UsageWho, getrusage};
         let usage = getrusage(UsageWho::RUSAGE_SELF).expect("every process may ask about itself");
-        // In kilobytes, but for macOS.
+        // In kilobytes, except on macOS.
         let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
         u64::try_from(usage.max_rss()).unwrap_or(0) * unit
     }
@@ -61,7 +61,7 @@ pub fn memory_bytes() -> u64 {
     }
 }
 
-/// The peak that a /proc status names, in bytes.
+/// Parses the peak in a /proc status, in bytes.
 #[cfg(target_os = "linux")]
 fn peak_of(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_is_the_one_in_the_status() {
+    fn the_peak_memory_is_parsed_from_the_status() {
         assert_eq!(peak_of("VmPeak:\t  9000 kB\nVmHWM:\t   1234 kB\nVmRSS:\t 7 kB\n"), Some(1234 * 1024));
         assert_eq!(peak_of("VmRSS:\t 7 kB\n"), None);
         assert!(memory_bytes() > 100_000);

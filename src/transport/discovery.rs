@@ -1,7 +1,7 @@
-//! Rooms announced and found on the LAN, in two ways at once: mDNS, and broadcasts on [`DISCOVERY_PORT`].
-//! Either alone is enough; a failure is reported as a [`Warning`], and the other continues.
+//! Announces and finds rooms on the LAN by two methods: mDNS, and broadcasts on [`DISCOVERY_PORT`]. Either alone is
+//! enough; a failure is reported as a [`Warning`], and the other continues.
 //!
-//! Broadcasts exist in IPv4 alone; on a network without it, mDNS finds rooms by IPv6.
+//! Broadcasts exist only in IPv4; on a network without it, mDNS finds rooms by IPv6.
 
 mod announcer;
 mod browser;
@@ -18,33 +18,33 @@ pub use browser::{BrowseError, Browser};
 pub use diagnosis::{Asked, DiagnoseError, Diagnosis, Heard, Interface, diagnose};
 pub use inquiry::ask_version;
 
-/// The UDP port of beacons and broadcast queries.
+/// UDP port of beacons and broadcast queries.
 pub const DISCOVERY_PORT: u16 = 4123;
-/// The mDNS service type of rooms.
+/// mDNS service type of rooms.
 pub const SERVICE_TYPE: &str = "_mini-rts-arena._udp.local.";
 
-/// The ways to use.
+/// Discovery methods to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ways {
-    /// mDNS.
+    /// Whether to use mDNS.
     pub mdns: bool,
-    /// Beacons and queries by broadcast.
+    /// Whether to use beacons and queries by broadcast.
     pub broadcast: bool,
 }
 
 impl Ways {
-    /// Both.
+    /// Both methods.
     pub const ALL: Self = Self { mdns: true, broadcast: true };
 }
 
-/// A failure of one means of discovery, while the other continues.
+/// Failure of one method of discovery, while the other continues.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// mDNS failed.
     #[error("mDNS does not work here ({0}): matches are found by broadcast alone")]
     Mdns(String),
-    /// The port of beacons cannot be listened on.
-    #[error("UDP port {DISCOVERY_PORT} cannot be opened ({0}): what others broadcast is not heard here")]
+    /// The port of beacons cannot be opened.
+    #[error("UDP port {DISCOVERY_PORT} cannot be opened ({0}): broadcasts of others are not received here")]
     Listen(String),
     /// No broadcast can be sent.
     #[error("no broadcast can be sent ({0}): check the firewall, or join by address")]
@@ -54,7 +54,7 @@ pub enum Warning {
     Interfaces(String),
 }
 
-/// Notes how an attempt went: a failure replaces the last of its kind, a success clears it.
+/// Records the result of an attempt: a failure replaces the last of its kind, a success clears it.
 fn note<T, E: Display>(
     warnings: &mut Vec<Warning>,
     kind: fn(String) -> Warning,
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_stands_once_and_until_it_is_over() {
+    fn a_warning_is_listed_once_until_it_clears() {
         let mut warnings = Vec::new();
         for n in 0..1000 {
             assert_eq!(note::<(), _>(&mut warnings, Warning::Mdns, Err(n)), None);

@@ -1,5 +1,5 @@
-//! A link that is worse than the real one: delays, loses, repeats and reorders datagrams, all drawn from one
-//! seed. Sans-IO: real processes put it before their socket.
+//! A simulated link: delays, loses, duplicates and reorders datagrams, all drawn from one seed. Sans-IO: real
+//! processes put it before their socket.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -11,46 +11,46 @@ use std::str::FromStr;
 use super::{Bottleneck, RateLimit};
 use net::{Time, Transmit};
 
-/// Most datagrams in flight; more are lost, as in a full buffer.
+/// Maximum number of datagrams in flight; more are lost, as in a full buffer.
 const IN_FLIGHT_MAX: usize = 4096;
-/// Longest delay and jitter.
+/// Maximum delay and jitter.
 const DELAY_MAX: Duration = Duration::from_secs(10);
-/// Most draws of which a jitter is the sum.
+/// Maximum number of draws whose sum is a jitter.
 const JITTER_DRAWS_MAX: u8 = 8;
 /// Sizes of a token bucket: a datagram of any length fits in.
 const BUCKET_BYTES: RangeInclusive<u32> = 1_500..=10_000_000;
-/// Bytes of an IPv4 and a UDP header.
+/// Length of an IPv4 and a UDP header, in bytes.
 const HEADER_BYTES: usize = 28;
-/// How long a reordered datagram is held back beyond its delay.
+/// Additional delay of a reordered datagram.
 const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
-/// Shares are kept in parts per million.
+/// Unit of shares: parts per million.
 const MILLION: u32 = 1_000_000;
 
-/// What a link does to datagrams, in one direction.
+/// Impairment of datagrams in one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
-    /// More or less than the delay by up to this; may overtake.
+    /// Maximum deviation from the delay; may reorder.
     pub jitter: Duration,
-    /// The number of uniform draws whose sum is the jitter, each over an equal share of it: one for each link of the
+    /// Number of uniform draws whose sum is the jitter, each over an equal share of it: one for each link of the
     /// path. 0 counts as 1.
     pub jitter_draws: u8,
-    /// Share of datagrams lost, each on its own, in millionths.
+    /// Share of datagrams lost, independently, in millionths.
     pub loss: u32,
-    /// Share of datagrams at which a burst begins, in millionths, and how many it loses.
+    /// Share of datagrams at which a burst begins, in millionths, and the number of datagrams it loses.
     pub burst: (u32, u32),
-    /// Share of datagrams that come twice, in millionths.
+    /// Share of datagrams that are duplicated, in millionths.
     pub duplicate: u32,
-    /// Share of datagrams that are held back 5 to 25 ms, in millionths.
+    /// Share of datagrams that are delayed by another 5 to 25 ms, in millionths.
     pub reorder: u32,
-    /// What passes; the delay and the jitter come after it.
+    /// Rate limit; delay and jitter follow it.
     pub limit: RateLimit,
-    /// The seed of every draw.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// Why a link specification was not understood.
+/// Reason why a link specification is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidLinkSpec {
     /// A part that is not `key=value` with a known key.
@@ -58,14 +58,14 @@ pub enum InvalidLinkSpec {
         "`{0}` in the link: expected delay, jitter, loss, burst, dup, reorder, rate, queue, bucket or seed, such as delay=50ms,loss=5%"
     )]
     Key(String),
-    /// A value of the wrong form or out of range.
+    /// A value has the wrong form or is out of range.
     #[error("`{value}` in the link's {key}: expected {expected}")]
     Value {
-        /// The key.
+        /// Key of the value.
         key: &'static str,
-        /// The value given.
+        /// Value given.
         value: String,
-        /// The values allowed.
+        /// Description of valid values.
         expected: &'static str,
     },
 }
@@ -73,7 +73,7 @@ pub enum InvalidLinkSpec {
 impl FromStr for LinkSpec {
     type Err = InvalidLinkSpec;
 
-    /// Reads `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,queue=200ms,bucket=1500,seed=7`;
+    /// Parses `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,queue=200ms,bucket=1500,seed=7`;
     /// `jitter=5ms:2` is the sum of two draws.
     fn from_str(text: &str) -> Result<Self, InvalidLinkSpec> {
         let mut spec = Self::default();
@@ -114,8 +114,7 @@ fn duration(key: &'static str, value: &str) -> Result<Duration, InvalidLinkSpec>
 }
 
 fn jitter(value: &str) -> Result<(Duration, u8), InvalidLinkSpec> {
-    const EXPECTED: &str =
-        "a time up to 10s, and how many draws it is the sum of, from 1 to 8, such as 5ms or 5ms:2";
+    const EXPECTED: &str = "a time up to 10s, or the sum of 1 to 8 draws, such as 5ms or 5ms:2";
     let (most, draws) = value.split_once(':').unwrap_or((value, "1"));
     let draws = draws.parse().ok().filter(|draws| (1..=JITTER_DRAWS_MAX).contains(draws));
     Ok((duration("jitter", most)?, draws.ok_or_else(|| invalid("jitter", value, EXPECTED))?))
@@ -156,12 +155,12 @@ pub struct Impairment {
     burst_left: u32,
     bottleneck: Bottleneck,
     count: u64,
-    /// By the time of their arrival, then in the order in which they left.
+    /// Datagrams by arrival time, then in the order in which they were sent.
     in_flight: BTreeMap<(Time, u64), Transmit>,
 }
 
 impl Impairment {
-    /// An empty link.
+    /// Creates an empty link.
     #[must_use]
     pub fn new(spec: LinkSpec) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(spec.seed);
@@ -177,8 +176,8 @@ impl Impairment {
 
     /// Sends a datagram.
     pub fn push(&mut self, now: Time, transmit: Transmit) {
-        // Every datagram takes the same draws, so that one setting does not change what another does, but for the
-        // number of draws of a jitter.
+        // Every datagram takes the same number of draws, so that one setting does not affect another's, except for
+        // the number of draws of a jitter.
         let lost = self.draw(self.spec.loss);
         let burst = self.draw(self.spec.burst.0);
         let duplicate = self.draw(self.spec.duplicate);
@@ -203,7 +202,7 @@ impl Impairment {
         self.deliver(sent.plus(delays[0]), transmit);
     }
 
-    /// The next datagram that has arrived by `now`.
+    /// Returns the next datagram that has arrived by `now`.
     pub fn pop(&mut self, now: Time) -> Option<Transmit> {
         if self.next_at()? > now {
             return None;
@@ -211,7 +210,7 @@ impl Impairment {
         self.in_flight.pop_first().map(|(_, transmit)| transmit)
     }
 
-    /// When the next datagram arrives.
+    /// Returns when the next datagram arrives.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         self.in_flight.first_key_value().map(|(&(at, _), _)| at)
@@ -275,8 +274,8 @@ mod tests {
         assert!((180..220).contains(&(run("dup=20%,seed=3", 1000).len() - 1000)));
         assert!((880..960).contains(&run("burst=2%:4,seed=4", 1000).len()));
         assert!(!run("delay=1ms,reorder=10%,seed=5", 1000).is_sorted_by_key(|&(_, n)| n));
-        // 32 bytes with headers at 16 kbit/s take 16 ms. One is sent every 10 ms: 1,500 bytes pass before the bucket is
-        // empty, and 400 bytes wait at most.
+        // 32 bytes with headers at 16 kbit/s take 16 ms. One is sent every 10 ms: 1,500 bytes pass before the bucket
+        // is empty, and 400 bytes are queued at most.
         let slow = run("rate=16kbit,delay=5ms", 1_000);
         assert!(slow.iter().take(100).all(|&(at, n)| at == u64::from(n) * 10_000 + 5_000));
         let late = slow.iter().map(|&(at, n)| at - u64::from(n) * 10_000 - 5_000);
@@ -287,7 +286,7 @@ mod tests {
         assert_eq!(run("rate=16kbit,bucket=32000", 1_000).len(), 1_000, "all pass at once");
     }
 
-    /// The standard deviation of the delay of 4,000 datagrams, in microseconds.
+    /// Returns the standard deviation of the delay of 4,000 datagrams, in microseconds.
     fn deviation_us(jitter: &str) -> f64 {
         let arrived = run(&format!("delay=50ms,jitter={jitter},seed=6"), 4_000);
         let off = arrived.iter().map(|&(at, n)| (at as i64 - i64::from(n) * 10_000 - 50_000) as f64);
@@ -305,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_says_everything() {
+    fn a_link_is_a_function_of_its_seed() {
         let spec = "delay=20ms,jitter=9ms,loss=5%,burst=1%:3,dup=2%,reorder=2%,rate=1mbit,seed=";
         assert_eq!(run(&format!("{spec}7"), 500), run(&format!("{spec}7"), 500));
         assert_ne!(run(&format!("{spec}7"), 500), run(&format!("{spec}8"), 500));
     }
 
     #[test]
-    fn what_is_not_a_link_is_named() {
+    fn invalid_link_specifications_are_named() {
         for bad in [
             "delay",
             "delay=5",

@@ -1,4 +1,4 @@
-//! The outside world of the program: its only sockets and its only clock. The meaning of the bytes belongs to `net`.
+//! Sockets and clock: the program's only access to network and time. The meaning of the bytes belongs to `net`.
 #![forbid(unsafe_code)]
 
 mod bottleneck;

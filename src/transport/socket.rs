@@ -1,4 +1,4 @@
-//! One UDP socket that knows at which of the machine's addresses a datagram arrived, and answers from there.
+//! A UDP socket that knows at which of the machine's addresses a datagram arrived, and answers from there.
 
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, IoSliceMut};
@@ -9,13 +9,13 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 
 use net::Source;
 
-/// A bound socket of one address family.
+/// Bound socket of one address family.
 #[derive(Debug)]
 pub(super) struct BoundSocket {
     socket: UdpSocket,
     pub(super) address: SocketAddr,
-    /// Reads and sets local addresses. `None` if the socket is bound to one address, so that there is no choice, or if
-    /// the system cannot tell them.
+    /// Reads and sets local addresses. `None` if the socket is bound to one address, so that there is no choice, or
+    /// if the system does not report them.
     local: Option<UdpSocketState>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct BoundSocket {
 pub(super) struct Read {
     pub(super) from: Source,
     pub(super) bytes: usize,
-    /// The length of each but the last, which may be shorter.
+    /// Length of each datagram but the last, which may be shorter.
     pub(super) stride: usize,
 }
 
@@ -41,14 +41,16 @@ impl BoundSocket {
         let is_any = address.ip().is_unspecified();
         let local = is_any.then(|| UdpSocketState::new((&socket).into()).ok()).flatten();
         if local.is_some() {
-            // It makes the socket non-blocking, and forbids that the system splits datagrams for links of short packets.
+            // `UdpSocketState::new` makes the socket non-blocking and sets don't-fragment, which loses datagrams on
+            // links with a small MTU.
             socket.set_nonblocking(false)?;
             allow_fragments(&socket);
         }
         Ok(Self { address: socket.local_addr()?, socket, local })
     }
 
-    /// Sends from `local`, or from the address that the system chooses if that is unknown or no longer this machine's.
+    /// Sends from `local`, or from the address that the system chooses if that is unknown or no longer this
+    /// machine's.
     pub(super) fn send(&self, bytes: &[u8], to: SocketAddr, local: Option<IpAddr>) -> io::Result<()> {
         if let (Some(state), Some(_)) = (&self.local, local) {
             let transmit = quinn_udp::Transmit {
@@ -65,7 +67,7 @@ impl BoundSocket {
         self.socket.send_to(bytes, to).map(drop)
     }
 
-    /// Waits for datagrams until the time-out.
+    /// Waits for datagrams until the timeout.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Read> {
         let Some(state) = &self.local else {
             let (bytes, address) = self.socket.recv_from(buffer)?;
@@ -78,7 +80,7 @@ impl BoundSocket {
     }
 }
 
-/// Whether an answer can come from there: not from where a broadcast or a multicast went.
+/// Whether an answer can come from this address: not from the target of a broadcast or a multicast.
 fn is_one(ip: &IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => *ip != Ipv4Addr::BROADCAST && !ip.is_multicast() && !ip.is_unspecified(),
@@ -86,11 +88,11 @@ fn is_one(ip: &IpAddr) -> bool {
     }
 }
 
-/// Lets the system split a datagram of IPv4 for a link whose packets are shorter.
+/// Lets the system fragment IPv4 datagrams for links with a smaller MTU.
 #[cfg(target_os = "linux")]
 fn allow_fragments(socket: &UdpSocket) {
     use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
-    // Where it fails, only links of short packets suffer.
+    // If it fails, only links with a small MTU suffer.
     let _ = set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::WANT);
 }
 

@@ -1,4 +1,4 @@
-//! Wakes a thread that waits on channels, on time.
+//! Wakes a thread that waits on channels, punctually.
 
 use core::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded, never};
@@ -10,18 +10,18 @@ use std::thread::{self, JoinHandle};
 use super::clock;
 use net::Time;
 
-/// Not armed.
+/// Value of a timer that is not armed.
 const NEVER: u64 = u64::MAX;
-/// How often the thread checks whether it was armed again: the most by which it fires late.
+/// Polling interval of the thread: the maximum delay after it is armed again.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Fires at an instant, through a channel.
+/// Timer that fires at an instant, through a channel.
 ///
-/// Time-outs of channels are rounded up to the system's timer, on Windows 15.6 ms: a whole tick. Sleeping is exact
-/// to a millisecond there, so a thread sleeps in its place. Elsewhere time-outs are exact, and this does nothing.
+/// Timeouts of channels are rounded up to the system's timer, on Windows 15.6 ms: a whole tick. Sleeping is exact to
+/// a millisecond there, so a thread sleeps instead. Elsewhere timeouts are exact, and this does nothing.
 #[derive(Debug)]
 pub struct Timer {
-    /// In microseconds, or [`NEVER`].
+    /// Due time in microseconds, or [`NEVER`].
     due: Arc<AtomicU64>,
     fired: Receiver<()>,
     is_wanted: Arc<AtomicBool>,
@@ -29,7 +29,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// The timer that this system needs.
+    /// Creates the timer that this system needs.
     ///
     /// # Errors
     /// If it needs a thread, and the system has none left.
@@ -51,12 +51,13 @@ impl Timer {
         Ok(Self { due, fired, is_wanted, thread: Some(thread) })
     }
 
-    /// Lets it fire once, at `at`; an earlier instant is replaced.
+    /// Arms the timer to fire once, at `at`; replaces an earlier instant.
     pub fn arm(&self, at: Time) {
         self.due.store(at.0, Ordering::Relaxed);
     }
 
-    /// Receives a message each time it fires. An unread message may be from an earlier instant than the last one armed.
+    /// Returns the channel that receives a message each time the timer fires. An unread message may be from an
+    /// earlier instant than the last one armed.
     #[must_use]
     pub const fn fired(&self) -> &Receiver<()> {
         &self.fired
@@ -78,7 +79,8 @@ fn run(due: &AtomicU64, fire: &Sender<()>, is_wanted: &AtomicBool) {
         let at = due.load(Ordering::Relaxed);
         let left = Time(at).since(clock::now());
         if left.is_zero() {
-            // Armed anew in between it fires again; full, it has not been received, and wakes all the same.
+            // If armed again in between, it fires again; if the channel is full, the unread message wakes the
+            // receiver anyway.
             if due.compare_exchange(at, NEVER, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 let _ = fire.try_send(());
             }
@@ -95,7 +97,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]
-    fn it_fires_once_and_never_too_soon() {
+    fn a_timer_fires_once_and_never_early() {
         let timer = Timer::with_thread().expect("a thread");
         let at = clock::now().plus(Duration::from_millis(20));
         timer.arm(at);
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_instant_counts() {
+    fn arming_again_replaces_the_instant() {
         let timer = Timer::with_thread().expect("a thread");
         timer.arm(Time(u64::MAX - 1));
         let at = clock::now().plus(Duration::from_millis(5));

@@ -14,22 +14,22 @@ use super::socket::{BoundSocket, Read};
 use net::message::OWN_ADDRESSES_MAX;
 use net::{DATAGRAM_BYTES_MAX, DropCause, Expected, Origin, Source, Time, Transmit};
 
-/// The port that hosts listen on if it is free.
+/// Port that hosts listen on if it is free.
 pub const DEFAULT_PORT: u16 = 4124;
-/// The last port that a host tries when the default is taken.
+/// Last port that a host tries when the default is taken.
 pub const LAST_DEFAULT_PORT: u16 = 4133;
-/// Most datagrams received and not yet taken; more are dropped, as in a full socket buffer.
+/// Maximum number of datagrams in the receive queue; more are dropped, as in a full socket buffer.
 const RECEIVED_MAX: usize = 512;
-/// Once this many wait, those of strangers are dropped: the rest of the queue is for connections.
+/// Queue length above which datagrams of strangers are dropped: the rest of the queue is for connections.
 const STRANGERS_MAX: usize = RECEIVED_MAX / 2;
-/// Most free ports of one family that are tried until one is free in the other, too.
+/// Maximum number of free ports of one family to try until one is free in the other, too.
 const ANY_PORT_TRIES: u32 = 16;
-/// How often the receive thread checks whether it should stop.
+/// Interval at which the receive thread checks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long the receive thread rests after an error that may persist.
+/// Time for which the receive thread sleeps after an error that may persist.
 const REST_AFTER_ERROR: Duration = Duration::from_millis(10);
 
-/// Which port to bind.
+/// Port to bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortChoice {
     /// The default, or the next free one up to [`LAST_DEFAULT_PORT`].
@@ -40,7 +40,7 @@ pub enum PortChoice {
     Exactly(u16),
 }
 
-/// Why no socket could be bound.
+/// Reason why no socket could be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The port belongs to another process.
@@ -54,57 +54,57 @@ pub enum BindError {
     /// The address does not belong to this machine.
     #[error("{0} is not an address of this machine; `arena doctor` lists them, or leave --bind out")]
     NoSuchAddress(IpAddr),
-    /// Anything else.
+    /// Another error of the system.
     #[error("cannot open UDP {address}: {error}")]
     Io {
-        /// The requested address.
+        /// Requested address.
         address: SocketAddr,
-        /// The system's error.
+        /// Error of the system.
         error: std::io::Error,
     },
 }
 
-/// A datagram as it came in.
+/// Received datagram.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// When the receive thread read it.
+    /// Time at which the receive thread read it.
     pub at: Time,
-    /// The sender's address, and the own one at which it arrived.
+    /// Address of the sender, and the local one at which it arrived.
     pub from: Source,
-    /// Its bytes.
+    /// Payload.
     pub bytes: ArrayVec<u8, DATAGRAM_BYTES_MAX>,
 }
 
-/// The UDP sockets of a peer, one for each address family and both with one port, with a receive thread each. It sends
-/// sealed datagrams and nothing else.
+/// UDP sockets of a peer, one for each address family and both with one port, with a receive thread each. It sends
+/// only encrypted datagrams.
 #[derive(Debug)]
 pub struct Udp {
-    /// IPv4 before IPv6; at least one.
+    /// Sockets, IPv4 before IPv6; at least one.
     sockets: ArrayVec<Arc<BoundSocket>, 2>,
     received: Receiver<Received>,
     is_wanted: Arc<AtomicBool>,
     door: Arc<Door>,
     unsent: u64,
-    /// Datagrams that the receive threads let in.
+    /// Datagrams that the receive threads accept.
     expected: Option<Expected>,
     threads: ArrayVec<JoinHandle<()>, 2>,
 }
 
-/// What both threads know of the datagrams that come in.
+/// State that both threads share about accepted datagrams.
 #[derive(Debug, Default)]
 struct Door {
     expected: Mutex<Option<Expected>>,
-    /// Counts the changes. A receive thread locks for a change alone, so that the others never wait for it.
+    /// Number of changes. A receive thread takes the lock only after a change, so that the others never wait for it.
     changes: AtomicU64,
-    /// Not among those expected, by cause.
+    /// Number of datagrams that were not expected, by cause.
     refused: [AtomicU64; DropCause::ALL.len()],
-    /// Too long, or beyond the room in the queue.
+    /// Number of datagrams that were too long or did not fit into the queue.
     dropped: AtomicU64,
 }
 
 impl Udp {
-    /// Binds a port and begins to listen: `0.0.0.0` at all addresses of IPv4, `::` at all addresses of both families, as
-    /// far as the system has them.
+    /// Binds a port and begins to listen: `0.0.0.0` at all addresses of IPv4, `::` at all addresses of both families,
+    /// as far as the system has them.
     ///
     /// # Errors
     /// If the port or address is not available.
@@ -112,7 +112,7 @@ impl Udp {
         let sockets = match port {
             PortChoice::Exactly(port) => open(ip, port)?,
             PortChoice::Any => {
-                // Another process may have the port in the other family.
+                // Another process may use the port in the other family.
                 let mut tries = (0..ANY_PORT_TRIES).map(|_| open(ip, 0));
                 let is_other = |tried: &Result<_, _>| !matches!(tried, Err(BindError::InUse(_)));
                 tries.find(is_other).unwrap_or_else(|| open(ip, 0))?
@@ -140,12 +140,12 @@ impl Udp {
         Ok(udp)
     }
 
-    /// The addresses it is bound to, IPv4 first, with the port that was chosen.
+    /// Iterates over the bound addresses, IPv4 first, with the port that was chosen.
     pub fn local_addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.sockets.iter().map(|socket| socket.address)
     }
 
-    /// The first of them.
+    /// Returns the first bound address.
     ///
     /// # Panics
     /// Never: there is at least one socket.
@@ -154,15 +154,16 @@ impl Udp {
         self.local_addresses().next().expect("a socket")
     }
 
-    /// Gives the addresses at which others may find it: its own, or those of the machine's interfaces if it listens on all of them, of
-    /// IPv4 first. Left out then are loopback and the link-local addresses of IPv6, which say nothing to others.
+    /// Returns the addresses at which others may find it: its own, or those of the machine's interfaces if it listens
+    /// on all of them, IPv4 first. Loopback and the link-local addresses of IPv6 are left out then, since they mean
+    /// nothing to others.
     #[must_use]
     pub fn reachable_at(&self) -> ArrayVec<SocketAddr, OWN_ADDRESSES_MAX> {
         let address = self.local_address();
         if !address.ip().is_unspecified() {
             return core::iter::once(address).collect();
         }
-        // A machine that does not tell them is still found at the address that the host sees.
+        // A machine that does not report them can still be reached at the address that the host sees.
         let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
         let of = |is_ipv4: bool| {
             let is_here = self.local_addresses().any(|own| own.is_ipv4() == is_ipv4);
@@ -171,13 +172,13 @@ impl Udp {
             };
             interfaces.iter().map(if_addrs::Interface::ip).filter(is_good)
         };
-        // Each family has a place.
+        // At least one address of each family is kept.
         let ipv4_max = OWN_ADDRESSES_MAX - usize::from(of(false).next().is_some());
         let ips = of(true).take(ipv4_max).chain(of(false));
         ips.map(|ip| SocketAddr::new(ip, address.port())).take(OWN_ADDRESSES_MAX).collect()
     }
 
-    /// From now on only these datagrams come out; all, until this is called for the first time.
+    /// Restricts reception to these datagrams; before the first call, all are accepted.
     pub fn expect(&mut self, expected: &Expected) {
         if self.expected.as_ref() == Some(expected) {
             return;
@@ -187,21 +188,21 @@ impl Udp {
         self.door.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// How many datagrams were not among those that are expected since this was called last, by what they were.
+    /// Returns the number of unexpected datagrams since the last call, by cause.
     pub fn take_refused(&self) -> impl Iterator<Item = (DropCause, u64)> {
         let counts = DropCause::ALL.into_iter().zip(&self.door.refused);
         let counts = counts.filter(|(_, count)| count.load(Ordering::Relaxed) > 0);
         counts.map(|(cause, count)| (cause, count.swap(0, Ordering::Relaxed)))
     }
 
-    /// Where received datagrams come out, to be waited on together with other channels.
+    /// Returns the channel of received datagrams, to be waited on together with other channels.
     #[must_use]
     pub const fn received(&self) -> &Receiver<Received> {
         &self.received
     }
 
-    /// Sends a datagram. If that fails it is counted and dropped, like a lost datagram; so is each that belongs to a
-    /// connection without encryption, as only virtual runs have them.
+    /// Sends a datagram. If that fails it is counted and dropped, like a lost datagram; so is each one of an
+    /// unencrypted connection, which exists only in virtual time.
     pub fn send(&mut self, transmit: &Transmit) {
         let Transmit { to, local, datagram } = transmit;
         let socket = self.sockets.iter().find(|socket| socket.address.is_ipv4() == to.is_ipv4());
@@ -211,13 +212,13 @@ impl Udp {
         }
     }
 
-    /// Datagrams that the system refused to send.
+    /// Returns the number of datagrams that the system refused to send.
     #[must_use]
     pub const fn unsent(&self) -> u64 {
         self.unsent
     }
 
-    /// Datagrams dropped on arrival: too long, or the receive queue was full.
+    /// Returns the number of datagrams dropped on arrival: too long, or the receive queue was full.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.door.dropped.load(Ordering::Relaxed)
@@ -234,7 +235,7 @@ impl Drop for Udp {
     }
 }
 
-/// Opens a socket for each address family that `ip` stands for. Of both families, either is enough.
+/// Opens a socket for each address family that `ip` stands for. If it stands for both, one is enough.
 fn open(ip: IpAddr, port: u16) -> Result<ArrayVec<Arc<BoundSocket>, 2>, BindError> {
     let one = |ip: IpAddr, port: u16| {
         let address = SocketAddr::new(ip, port);
@@ -277,13 +278,13 @@ fn has_ipv6() -> bool {
     if_addrs::get_if_addrs().map_or(true, |all| all.iter().any(|interface| interface.ip().is_ipv6()))
 }
 
-/// Whether others need to know an interface of theirs to reach it.
+/// Whether others need the interface to reach this address.
 const fn is_link_local_v6(ip: &IpAddr) -> bool {
     matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
 }
 
 fn receive(socket: &BoundSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, door: &Door) {
-    // As long as any datagram: on Windows a datagram longer than the buffer is an error.
+    // Large enough for any datagram: on Windows a datagram longer than the buffer is an error.
     let mut buffer = vec![0; usize::from(u16::MAX)];
     let mut known = (None, 0);
     while is_wanted.load(Ordering::Relaxed) {
@@ -303,16 +304,16 @@ fn receive(socket: &BoundSocket, sender: &Sender<Received>, is_wanted: &AtomicBo
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            // Windows tells of the ICMP answer to each datagram sent to a closed port: one error each, so no spin.
+            // Windows reports the ICMP answer to each datagram sent to a closed port: one error each, so no spin.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
-            // Whatever else may come again at once.
+            // Any other error may recur immediately.
             Err(_) => std::thread::sleep(REST_AFTER_ERROR),
         }
     }
 }
 
 impl Door {
-    /// A receive thread takes over what is expected, if it has changed since it last looked.
+    /// Updates a receive thread's copy of the expected datagrams, if they have changed.
     fn renew(&self, (expected, seen): &mut (Option<Expected>, u64)) {
         let changes = self.changes.load(Ordering::Acquire);
         if changes != *seen {
@@ -321,7 +322,7 @@ impl Door {
         }
     }
 
-    /// Queues a datagram if it may be. False if nobody takes them any more.
+    /// Queues a datagram if it is accepted. Returns false if the receiver is gone.
     fn take(
         &self,
         expected: Option<&Expected>,
@@ -343,7 +344,7 @@ impl Door {
         !matches!(queued, Err(TrySendError::Disconnected(_)))
     }
 
-    /// Whether a datagram joins the `waiting` ones; counted if not.
+    /// Whether a datagram may join the `waiting` ones; counts it if not.
     fn admits(&self, expected: Option<&Expected>, from: SocketAddr, bytes: &[u8], waiting: usize) -> bool {
         match expected.map(|expected| expected.check(from, bytes)) {
             None | Some(Ok(Origin::Connection)) => return true,
@@ -382,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_session_cannot_use_never_reaches_it() {
+    fn unexpected_datagrams_never_reach_the_session() {
         let mut b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let raw = UdpSocket::bind((LOOPBACK, 0)).expect("a port");
         let (address, received) = (b.local_address(), b.received().clone());
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_encrypted_never_leaves() {
+    fn unencrypted_datagrams_are_never_sent() {
         let mut a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let plaintext = PacketProtection::plaintext(1, 2).seal(5, &[1]);
@@ -418,10 +419,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_to_send_is_counted_and_ends_nothing() {
+    fn send_errors_are_counted_and_tolerated() {
         let mut a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
-        // A socket must ask before it may broadcast, and nothing can be sent to port 0.
+        // Broadcasting needs a socket option, and port 0 cannot be sent to.
         let refused = [(Ipv4Addr::BROADCAST, 9), (Ipv4Addr::LOCALHOST, 0)].map(SocketAddr::from);
         for to in refused.into_iter().chain([b.local_address()]) {
             a.send(&Transmit { to, local: None, datagram: SealedPacket::unconnected(&[7]) });

@@ -447,7 +447,7 @@ fn a_replay_is_cut_compared_and_told() {
     let whole = std::fs::read(&host).expect("a file");
     std::fs::write(&torn, &whole[..whole.len() / 2]).expect("a file");
     let told = replay(&["export", torn.to_str().expect("text"), "--csv"]);
-    assert!(told.code == Some(0) && told.stderr.contains("good up to tick"), "{told:?}");
+    assert!(told.code == Some(0) && told.stderr.contains("intact up to tick"), "{told:?}");
 }
 
 #[test]
@@ -488,5 +488,5 @@ fn a_script_is_given_at_its_instants_and_a_bad_one_is_named() {
     std::fs::write(&bad, "\n{\"at_ms\":1}\n").expect("written");
     let ended = run(home.path(), &["host", "--headless", &format!("--script={}", bad.display())]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.stderr.contains("bad is no script of commands: line 2: missing field"), "{ended:?}");
+    assert!(ended.stderr.contains("bad is not a script of commands: line 2: missing field"), "{ended:?}");
 }

@@ -121,13 +121,13 @@ fn a_command_refuses_what_it_would_ignore() {
         (&["join", "--rejoin=3"], "it is a flag of host, serve"),
         (&["join", "--architecture=p2p"], "it is a flag of host, serve, check"),
         (&["host", "--token=00"], "it is a flag of join"),
-        (&["host", "--headless", "--updates=30"], "--updates is of matches with a server"),
-        (&["host", "--headless", "--repeat-updates"], "--repeat-updates is of matches with a server"),
-        (&["serve", "--architecture=relay", "--repeat-updates"], "--repeat-updates is of client-server"),
-        (&["host", "--headless", "--interpolation=3"], "--interpolation is of matches with a server"),
-        (&["host", "--headless", "--rejoin=3"], "--rejoin is of matches with a server"),
-        (&["host", "--headless", "--fair", "--architecture=relay"], "--fair is of matches without a server"),
-        (&["check", "--virtual", "--fair", "--architecture=client-server"], "--fair is of matches without"),
+        (&["host", "--headless", "--updates=30"], "--updates needs a match with a server"),
+        (&["host", "--headless", "--repeat-updates"], "--repeat-updates needs a match with a server"),
+        (&["serve", "--architecture=relay", "--repeat-updates"], "--repeat-updates needs client-server"),
+        (&["host", "--headless", "--interpolation=3"], "--interpolation needs a match with a server"),
+        (&["host", "--headless", "--rejoin=3"], "--rejoin needs a match with a server"),
+        (&["host", "--headless", "--fair", "--architecture=relay"], "--fair needs a match without a server"),
+        (&["check", "--virtual", "--fair", "--architecture=client-server"], "--fair needs a match without"),
         (&["join", "--fair"], "it is a flag of host, check"),
         (&["serve", "--fair"], "it is a flag of host, check"),
         (&["host", "--json"], "--headless"),
@@ -166,7 +166,7 @@ fn a_match_that_ends_before_its_injection_is_an_error() {
         [&["check"][..], &["check", "--virtual"], &["check", "--virtual", "--architecture=client-server"]]
     {
         let words = [kind, &["--rules", &rules, "--seed=1", "--ticks=4000", "--tick-rate=30"]].concat();
-        fails(&run(home.path(), &[&words[..], &["--inject-desync=3999"]].concat()), "nothing was planted");
+        fails(&run(home.path(), &[&words[..], &["--inject-desync=3999"]].concat()), "nothing was injected");
     }
 }
 

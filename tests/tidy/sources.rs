@@ -16,10 +16,12 @@ const FIELDS_MAX: usize = 15;
 /// Words that a native engineer would not use, in comments, messages, names and documents.
 const BANNED: &[&str] = &[
     "as good as",
+    "benefit of the doubt",
     "deaf",
     "goes on",
     "hasten",
     "hastens",
+    "is heard of",
     "in its stride",
     "is told",
     "knock",
@@ -30,8 +32,32 @@ const BANNED: &[&str] = &[
     "pursues",
     "so many",
     "stands still",
+    "told anybody",
     "whoever",
+    "wished for",
 ];
+
+/// The folders whose doc comments are counted: the crates, and of the program's crate its two halves.
+const DOCUMENTED: &[&str] = &[
+    "src/bot",
+    "src/cli",
+    "src/game",
+    "src/gui",
+    "src/lab",
+    "src/net",
+    "src/replay",
+    "src/sim",
+    "src/transport",
+];
+
+/// Folders of [`DOCUMENTED`] whose doc comments are yet to be rewritten.
+const UNFINISHED: &[&str] = &["src/lab"];
+
+/// First words of a sentence that lacks its subject or its verb: "What is drawn" says less than "Scene to draw".
+const QUESTION_WORDS: &[&str] = &["How", "What", "When", "Where", "Who", "Whose"];
+
+/// Maximum share of a folder's doc comments that begin with a question word, in percent.
+const QUESTIONS_PERCENT_MAX: usize = 4;
 
 /// The crates, by the folder of their root and the name of its file. In none of them may a file import another that
 /// imports it back, directly or through others. A parent module and its children count as one direction: the children
@@ -243,6 +269,81 @@ fn no_banned_words() {
     report("banned words", &faults);
 }
 
+/// A doc comment, and the code after it.
+struct Doc<'a> {
+    /// Line of the file, counted from 1.
+    line: usize,
+    /// First line of the comment.
+    text: &'a str,
+    /// Rest of the file after the comment and the attributes.
+    item: &'a str,
+}
+
+/// Returns the doc comments of a source text, those of items (`///`) and of modules (`//!`).
+fn docs(text: &str) -> Vec<Doc<'_>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let marker = |at: usize| lines.get(at).and_then(|line| line.trim_start().get(..3));
+    let is_doc = |at: usize| matches!(marker(at), Some("///" | "//!"));
+    let starts = (0..lines.len()).filter(|&at| is_doc(at) && !(at > 0 && marker(at - 1) == marker(at)));
+    let doc = |at: usize| {
+        let is_before_item = |line: &&&str| {
+            let line = line.trim_start();
+            line.is_empty() || line.starts_with("//") || line.starts_with("#[")
+        };
+        let item = at + lines[at..].iter().take_while(is_before_item).count();
+        let offset = lines[..item].iter().map(|line| line.len() + 1).sum::<usize>();
+        let item = text.get(offset..).unwrap_or_default();
+        Doc { line: at + 1, text: lines[at].trim_start()[3..].trim(), item }
+    };
+    starts.map(doc).collect()
+}
+
+/// Returns the declaration at the start of an item: everything before its body or its end.
+fn declaration(item: &str) -> &str {
+    let mut brackets = 0;
+    let end = item.find(|c| {
+        brackets += i32::from(c == '(' || c == '[') - i32::from(c == ')' || c == ']');
+        brackets <= 0 && matches!(c, '{' | ';' | ',')
+    });
+    &item[..end.unwrap_or(item.len())]
+}
+
+#[test]
+fn doc_comments_begin_with_a_noun_or_a_verb() {
+    let mut faults = Vec::new();
+    for folder in DOCUMENTED {
+        let files = files(&[folder], &[".rs"]);
+        let blocks: Vec<_> = files
+            .iter()
+            .flat_map(|(path, text)| docs(text).into_iter().map(move |doc| (path, doc)))
+            .collect();
+        assert!(blocks.len() > 100, "{folder}: {} doc comments were found", blocks.len());
+        if UNFINISHED.contains(folder) {
+            continue;
+        }
+        let first =
+            |doc: &Doc<'_>| doc.text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_owned();
+        let questions = blocks.iter().filter(|(_, doc)| QUESTION_WORDS.contains(&&*first(doc)));
+        let questions: Vec<String> =
+            questions.map(|(path, doc)| format!("{path}:{}: {}", doc.line, doc.text)).collect();
+        if questions.len() * 100 > blocks.len() * QUESTIONS_PERCENT_MAX {
+            faults.push(format!(
+                "{folder}: {} of {} begin with {}, more than {QUESTIONS_PERCENT_MAX} %",
+                questions.len(),
+                blocks.len(),
+                QUESTION_WORDS.join(", ")
+            ));
+            faults.extend(questions);
+        }
+        // Columns of the simulation's state hold a flag in a byte.
+        let is_flag =
+            |doc: &Doc<'_>| ["bool", "Bool", ": u8"].iter().any(|of| declaration(doc.item).contains(of));
+        let others = blocks.iter().filter(|(_, doc)| first(doc) == "Whether" && !is_flag(doc));
+        faults.extend(others.map(|(path, doc)| format!("{path}:{}: no flag: {}", doc.line, doc.text)));
+    }
+    report("doc comments without subject or verb", &faults);
+}
+
 #[test]
 fn documents_name_files_that_exist() {
     let sources = files(&["src", "tests", "benches", "docs", "assets"], &[".rs"]);
@@ -402,6 +503,16 @@ fn no_import_cycles() {
         faults.extend(imports.keys().filter_map(|file| cycle_of(file, &imports)).map(|way| way.join(" > ")));
     }
     report("import cycles", &faults);
+}
+
+#[test]
+fn doc_comments_are_told_from_other_lines() {
+    let text = "//! What\n//! it is.\n\n// How not.\n/// Whether\n#[must_use]\nfn a(\n    b: [u8; 2],\n) -> bool {\n";
+    let docs = docs(text);
+    let found: Vec<_> = docs.iter().map(|doc| (doc.line, doc.text, declaration(doc.item))).collect();
+    assert_eq!(found[0].0, 1);
+    assert_eq!(found[0].1, "What");
+    assert_eq!(found[1..], [(5, "Whether", "fn a(\n    b: [u8; 2],\n) -> bool ")]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn settings_are_kept() {
 }
 
 #[test]
-fn a_broken_file_is_set_aside_and_said_once() {
+fn an_invalid_file_is_renamed_and_reported_once() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open_with("flashes = ", "broken", "1280x720", &[]);
     window.wait_for("what is said", |shown| has_item(shown, "note"));

@@ -1,5 +1,4 @@
-//! What can be typed after `arena host`, `join`, `serve` and `play`: each command has the flags that it honours,
-//! and no others.
+//! Arguments of `arena host`, `join`, `serve` and `play`: each command has exactly the flags that it honours.
 
 use clap::Args;
 use std::io::{self, BufRead, IsTerminal, Read as _};
@@ -15,7 +14,7 @@ use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
 use sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use transport::LinkSpec;
 
-/// What a player brings to a match.
+/// Flags of a player.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlayerArguments {
     /// Your name, 1 to 16 characters.
@@ -24,99 +23,99 @@ pub(crate) struct PlayerArguments {
     /// Your hero.
     #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
     pub(crate) hero: Hero,
-    /// Whether the player is ready as soon as there is a seat; who comes from the menu says so in the lobby.
+    /// Whether the player is ready as soon as there is a seat; a player from the menu decides in the lobby.
     #[arg(skip = true)]
     pub(crate) is_ready: bool,
-    /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
-    /// {"at_ms":F,"command":{...}}, at_ms from the first tick. Objects of `replay export --json` are such lines.
+    /// Give the commands of this file at their instants, regardless of the match: one JSON object per line,
+    /// {"at_ms":F,"command":{...}}, at_ms counted from the first tick. `replay export --json` prints such lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// How long before its tick an input is sealed: `auto`, as short as the link allows, or a number of ticks.
+    /// Input delay: `auto`, as short as the link allows, or a number of ticks.
     #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
     pub(crate) input_delay: InputDelay,
     /// Show your own orders before they are confirmed.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(crate) prediction: Switch,
-    /// Write every tick, command, stall and hash to this file, a JSON object a line.
+    /// Write every tick, command, stall and hash to this file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 }
 
-/// What is played.
+/// Terms of a match.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TermsArguments {
-    /// End after this many ticks; a guest uses the host's number.
+    /// End after this number of ticks; a guest uses the host's.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
     pub(crate) ticks: Option<u32>,
-    /// Simulation steps per second: 30, 40, 50 or 60. The host's counts; 60 by default.
+    /// Simulation steps per second: 30, 40, 50 or 60; 60 by default. A guest uses the host's.
     #[arg(long, value_parser = tick_rate)]
     pub(crate) tick_rate: Option<TickRate>,
-    /// A map by name, or a file; a guest takes the host's.
+    /// Map, by name or file; a guest uses the host's.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) map: Option<PathBuf>,
-    /// Rules by name, or a file; a guest takes the host's.
+    /// Rules, by name or file; a guest uses the host's.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rules: Option<PathBuf>,
 }
 
-/// What only who opens a match decides.
+/// Flags of a host or a server.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TableArguments {
-    /// Seats: 2, 3 or 4. More than two play on a map for four, `quad` unless another is given.
+    /// Seats: 2, 3 or 4. More than two need a map for four; `quad` by default.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) players: u8,
-    /// Play in teams: the team of each seat, such as `0,0,1,1`. Alone, with four players, `--teams` makes partners
-    /// of those who sit across. Without it everybody plays alone.
+    /// Play in teams: the team of each seat, such as `0,0,1,1`. Without a value, for four players, partners sit
+    /// opposite each other. Without the flag, every player is a team.
     #[arg(long, value_name = "TEAM,TEAM,...", num_args = 0..=1, default_missing_value = Teams::ACROSS)]
     pub(crate) teams: Option<Teams>,
-    /// The seed of every random draw; a random one by default.
+    /// Seed of the random numbers; random by default.
     #[arg(long, value_parser = seed())]
     pub(crate) seed: Option<u64>,
 }
 
-/// How others are found and reached.
+/// Flags of the network.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NetworkArguments {
-    /// The address of this machine to use; by default all of IPv4 and IPv6, as far as the system has them.
+    /// Local address to bind; by default all of IPv4 and IPv6 that the system supports.
     #[arg(long, value_name = "IP")]
     pub(crate) bind: Option<IpAddr>,
-    /// This process's own UDP port, 0 for any. A host and a server take 4124 by default, or the next free one
-    /// up to 4133; a guest any.
+    /// Local UDP port, 0 for any. A host and a server take 4124 by default, or the next free one up to 4133; a guest
+    /// any.
     #[arg(long)]
     pub(crate) port: Option<u16>,
-    /// The code of a locked room. Neither case nor blanks count. With - it is the first line of the standard input, so
-    /// that neither a list of processes nor the history of a shell has it.
+    /// Code of a locked room. Case and spaces are ignored. With - it is read from the first line of standard input,
+    /// which keeps it out of process lists and shell histories.
     #[arg(long, value_name = "CODE", value_parser = room_code)]
     pub(crate) room: Option<String>,
     #[command(flatten)]
     pub(crate) link: LinkArguments,
-    /// How long to wait for the other side: 30 seconds without a window, a day with one.
+    /// Time to wait for the other side, in seconds: 30 without a window, a day with one.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) wait: Option<Seconds>,
     /// Silence after which a peer is lost.
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     pub(crate) timeout: Seconds,
-    /// Neither announce nor look for matches on the LAN.
+    /// Neither announce nor search for matches on the LAN.
     #[arg(long)]
     pub(crate) no_discovery: bool,
 }
 
-/// What becomes of datagrams on their way.
+/// Flags of a simulated link.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LinkArguments {
-    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7; jitter=5ms:2 is
+    /// Impair the link: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7; jitter=5ms:2 is
     /// the sum of two draws.
     #[arg(long, value_name = "SPEC")]
     pub(crate) link: Option<LinkSpec>,
 }
 
-/// What remains of a match that a player plays.
+/// Flags of the results of a player's match.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutputArguments {
     /// Play without a window.
     #[arg(long)]
     pub(crate) headless: bool,
-    /// Where to record, or `off`; by default a new file in your data folder.
+    /// File to record to, or `off`; by default a new file in your data folder.
     #[arg(long, value_name = "FILE|off")]
     pub(crate) record: Option<PathBuf>,
     /// Print the result as JSON.
@@ -124,29 +123,28 @@ pub(crate) struct OutputArguments {
     pub(crate) json: bool,
 }
 
-/// What host and guest have in common.
+/// Flags that host and guest share.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MatchArguments {
     #[command(flatten)]
     pub(crate) player: PlayerArguments,
-    /// Who plays this seat: you in the window, `normal` without one.
+    /// Controller of this seat: by default you in the window, `normal` without one.
     #[arg(long, value_enum, conflicts_with = "script")]
     pub(crate) bot: Option<BotChoice>,
     #[command(flatten)]
     pub(crate) terms: TermsArguments,
     #[command(flatten)]
     pub(crate) network: NetworkArguments,
-    /// Client-server: updates per second, 20 by default; a guest's are the host's.
+    /// Client-server: updates per second, 20 by default; a guest uses the host's.
     #[arg(long, value_name = "N", value_parser = updates())]
     pub(crate) updates: Option<u32>,
-    /// Client-server, without prediction: how many updates the view of what is confirmed lies in the past; 2 by
-    /// default.
+    /// Client-server, without prediction: interpolation delay, in updates; 2 by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
     pub(crate) interpolation: Option<u32>,
-    /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as `600:units[0].hp`.
+    /// Change the state after a tick, to test desync detection: TICK or TICK:FIELD, such as `600:units[0].hp`.
     #[arg(long, value_name = "TICK[:FIELD]")]
     pub(crate) inject_desync: Option<Injection>,
-    /// Where the report of a desync goes; by default beside the replay.
+    /// File for a desync report; by default beside the replay.
     #[arg(long, value_name = "FILE", requires = "headless")]
     pub(crate) desync_report: Option<PathBuf>,
     #[command(flatten)]
@@ -159,24 +157,25 @@ pub(crate) struct HostArguments {
     pub(crate) game: MatchArguments,
     #[command(flatten)]
     pub(crate) table: TableArguments,
-    /// Who simulates.
+    /// Where the world is simulated.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
-    /// Peer to peer: nobody can choose an input by those of the others, as each is committed to before any of its
-    /// tick is revealed. It adds one way to the input delay. Guests learn it from the host.
+    /// Peer to peer: no player can choose an input after seeing the others', since each is committed to before any of
+    /// its tick is revealed. It adds a one-way delay to the input delay. Guests learn it from the host.
     #[arg(long)]
     pub(crate) fair: bool,
-    /// Client-server: send each update again half a tick later to clients that lose more than 1 % of what is sent.
+    /// Client-server: repeat each update half a tick later for clients that lose more than 1 % of datagrams.
     #[arg(long)]
     pub(crate) repeat_updates: bool,
     /// Let one address take every seat, as several players behind one router do; by default one seat is kept for
-    /// another address. With --room it is so anyway.
+    /// another address. With --room this is always allowed.
     #[arg(long)]
     pub(crate) shared_address: bool,
-    /// Your seat: a host's is always 0, and guests choose theirs with `join --seat`.
+    /// Your seat: a host's is always 0; guests choose theirs with `join --seat`.
     #[arg(long, default_value = "0", value_parser = host_seat)]
     pub(crate) seat: u8,
-    /// With a server: for how long the seat of a client that is not heard is kept; 0 without a window, 45 with one.
+    /// With a server: time for which the seat of a silent client is kept, in seconds; 0 without a window, 45 with
+    /// one.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
     /// Seconds for which a guest that is not ready keeps its seat in a full room while another guest asks for one: 25
@@ -187,31 +186,31 @@ pub(crate) struct HostArguments {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct JoinArguments {
-    /// The host's address; without it, the one match that is open on the LAN.
+    /// Address of the host; by default the only open match on the LAN.
     #[arg(value_name = "ADDR[:PORT]")]
     pub(crate) address: Option<String>,
-    /// The addresses of the server that keeps a seat; used without another address.
+    /// Addresses of the server that keeps a seat; used without another address.
     #[arg(skip)]
     pub(crate) kept_hosts: Vec<SocketAddr>,
     #[command(flatten)]
     pub(crate) game: MatchArguments,
-    /// A certain seat.
+    /// Seat to ask for.
     #[arg(long)]
     pub(crate) seat: Option<u8>,
-    /// Where to reach another guest, instead of the addresses that the host tells; may be given several times.
+    /// Address of another guest, instead of those that the host reports; may be given several times.
     #[arg(long, value_name = "SEAT=IP:PORT", value_parser = via)]
     pub(crate) via: Vec<(PlayerId, SocketAddr)>,
-    /// With a server: take back the seat whose token this is; `join` prints it.
+    /// With a server: take back the seat of this token; `join` prints it.
     #[arg(long, value_name = "HEX", value_parser = token)]
     pub(crate) token: Option<Token>,
-    /// With a server: take back the seat that a process of yours, which has ended since, played last.
+    /// With a server: take back the last seat of one of your processes that has ended since.
     #[arg(long = "return", conflicts_with_all = ["token", "seat"])]
     pub(crate) returns: bool,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ServeArguments {
-    /// The name that the match is listed by, 1 to 16 characters.
+    /// Name under which the match is listed, 1 to 16 characters.
     #[arg(long, value_parser = PlayerName::new)]
     pub(crate) name: Option<PlayerName>,
     #[command(flatten)]
@@ -220,30 +219,30 @@ pub(crate) struct ServeArguments {
     pub(crate) table: TableArguments,
     #[command(flatten)]
     pub(crate) network: NetworkArguments,
-    /// What the server does: `client-server` or `relay`.
+    /// Role of the server: `client-server` or `relay`.
     #[arg(long, default_value = "client-server", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
     /// Client-server: updates per second.
     #[arg(long, value_name = "N", default_value_t = UPDATES_USUAL, value_parser = updates())]
     pub(crate) updates: u32,
-    /// Client-server: send each update again half a tick later to clients that lose more than 1 % of what is sent.
+    /// Client-server: repeat each update half a tick later for clients that lose more than 1 % of datagrams.
     #[arg(long)]
     pub(crate) repeat_updates: bool,
-    /// For how long the seat of a client that is not heard is kept; 0 by default.
+    /// Time for which the seat of a silent client is kept, in seconds; 0 by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
     /// Let one address take every seat, as several players behind one router do; by default one seat is kept for
-    /// another address. With --room it is so anyway.
+    /// another address. With --room this is always allowed.
     #[arg(long)]
     pub(crate) shared_address: bool,
-    /// How long a guest may keep a full room waiting by not being ready before it loses its seat to one who asks: 25
-    /// seconds by default.
+    /// Seconds for which a guest that is not ready keeps its seat in a full room while another guest asks for one; 25
+    /// by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) ready_within: Option<Seconds>,
-    /// A server never has a window; this may be said all the same.
+    /// Accepted for consistency: a server never has a window.
     #[arg(long)]
     pub(crate) headless: bool,
-    /// Where to record, or `off`; by default a new file in your data folder.
+    /// File to record to, or `off`; by default a new file in your data folder.
     #[arg(long, value_name = "FILE|off")]
     pub(crate) record: Option<PathBuf>,
     /// Print the result as JSON.
@@ -255,8 +254,7 @@ pub(crate) struct ServeArguments {
 pub(crate) struct PlayArguments {
     #[command(flatten)]
     pub(crate) player: PlayerArguments,
-    /// Who plays the other seats. Yours is played by you in the window, and by a `normal` bot or the script
-    /// without one.
+    /// Bot in the other seats. You play yours in the window; without one, a `normal` bot or the script does.
     #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
     pub(crate) bot: BotChoice,
     #[command(flatten)]
@@ -269,23 +267,23 @@ pub(crate) struct PlayArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// A server's updates per second if nothing else is said.
+/// Default updates per second of a server.
 pub(crate) const UPDATES_USUAL: u32 = 20;
 
 impl MatchArguments {
-    /// Who plays this seat.
+    /// Returns the controller of this seat.
     pub(crate) fn bot(&self) -> BotChoice {
         self.bot.unwrap_or(if self.output.headless { BotChoice::Normal } else { BotChoice::None })
     }
 
-    /// How long to wait for the other side.
+    /// Returns the time to wait for the other side.
     pub(crate) fn wait(&self) -> Seconds {
         self.network.wait(self.output.headless)
     }
 }
 
 impl NetworkArguments {
-    /// How long to wait for the other side.
+    /// Returns the time to wait for the other side.
     pub(crate) fn wait(&self, is_headless: bool) -> Seconds {
         const HEADLESS: Seconds = Seconds::from_secs(30);
         const WINDOW: Seconds = Seconds::from_secs(86_400);
@@ -299,10 +297,10 @@ impl HostArguments {
         self.architecture != Architecture::P2p
     }
 
-    /// Refuses flags that mean nothing in lockstep, or nothing with a server.
+    /// Refuses flags that have no meaning in lockstep, or none with a server.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.fair && self.has_server() {
-            anyhow::bail!("--fair is of matches without a server; leave --architecture out");
+            anyhow::bail!("--fair needs a match without a server; leave --architecture out");
         }
         let of_server = [
             ("--updates", self.game.updates.is_some()),
@@ -312,18 +310,18 @@ impl HostArguments {
         ];
         match of_server.into_iter().find(|(_, is_given)| *is_given && !self.has_server()) {
             Some((flag, _)) => {
-                anyhow::bail!("{flag} is of matches with a server; add --architecture client-server")
+                anyhow::bail!("{flag} needs a match with a server; add --architecture client-server")
             }
             None => Ok(()),
         }
     }
 
-    /// What the server of this host's match is given.
+    /// Returns the arguments of the server of this host's match.
     pub(crate) fn server(&self) -> ServeArguments {
         const REJOIN_WINDOW: Seconds = Seconds::from_secs(45);
         let MatchArguments { player, terms, network, updates, output, .. } = self.game.clone();
         let kept = if output.headless { Seconds::ZERO } else { REJOIN_WINDOW };
-        // A probe measures; nothing must end its match.
+        // A probe measures, so nothing may end its match.
         let rules = terms.rules.or_else(|| self.game.bot().rules());
         ServeArguments {
             name: player.name,
@@ -347,7 +345,7 @@ fn updates() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=60)
 }
 
-/// Most bytes that are read for a room code.
+/// Maximum number of bytes to read for a room code.
 const ROOM_CODE_BYTES_MAX: u64 = 1024;
 
 fn room_code(text: &str) -> Result<String, String> {
@@ -355,10 +353,10 @@ fn room_code(text: &str) -> Result<String, String> {
         return typed_room_code(&mut io::stdin().lock());
     }
     let is_something = !RoomCode::of(text).is_open();
-    is_something.then(|| text.to_owned()).ok_or_else(|| "a code needs a character that is no blank".into())
+    is_something.then(|| text.to_owned()).ok_or_else(|| "a code needs a character other than a space".into())
 }
 
-/// The room code in the first line of the input.
+/// Reads the room code from the first line of the input.
 fn typed_room_code(input: &mut dyn BufRead) -> Result<String, String> {
     let mut line = Vec::new();
     if io::stdin().is_terminal() {

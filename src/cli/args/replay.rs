@@ -1,4 +1,4 @@
-//! What can be typed after `arena replay`.
+//! Arguments of `arena replay`.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -13,57 +13,57 @@ pub(crate) struct ReplayArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReplayAction {
-    /// Header, length, result and state of files.
+    /// Print header, length, result and state of files.
     Info(ReplayFiles),
     /// Simulate again and compare every recorded hash.
     Verify(ReplayFiles),
-    /// The replays of a folder, the newest first.
+    /// List the replays of a folder, newest first.
     List {
-        /// The folder; where matches are recorded by default.
+        /// Folder; by default that of recorded matches.
         folder: Option<PathBuf>,
         /// Print the result as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Watch one in the window.
+    /// Watch a replay in the window.
     Watch {
         /// The replay.
         file: PathBuf,
-        /// Print what happens in it, without a window.
+        /// Print the events instead, without a window.
         #[arg(long)]
         headless: bool,
     },
-    /// Go to a tick: the state before it.
+    /// Seek to a tick, and describe the state before it.
     Seek {
         /// The replay.
         file: PathBuf,
-        /// The tick, counted from 0; as many as there are is the end.
+        /// Tick to seek to; the tick count seeks to the end.
         #[arg(long, value_name = "T", value_parser = tick())]
         to: u32,
         /// Print the result as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Make a replay of a part of one.
+    /// Cut a part out of a replay.
     Cut {
         /// The replay.
         file: PathBuf,
-        /// The first tick.
+        /// First tick.
         #[arg(long, value_name = "A", value_parser = tick())]
         from: u32,
-        /// The tick after the last.
+        /// Tick after the last.
         #[arg(long, value_name = "B", value_parser = tick())]
         to: u32,
-        /// The new replay.
+        /// Replay to write.
         out: PathBuf,
     },
-    /// Print what the players ordered, for other programs.
+    /// Print the players' commands, for other programs.
     Export(ExportArguments),
-    /// Compare two recordings: the first tick and field that differ.
+    /// Compare two recordings: find the first tick and field that differ.
     Diff {
-        /// A replay.
+        /// First replay.
         one: PathBuf,
-        /// Another.
+        /// Second replay.
         other: PathBuf,
         /// Print the result as JSON.
         #[arg(long)]
@@ -87,10 +87,10 @@ pub(crate) struct ReplayFiles {
 pub(crate) struct ExportArguments {
     /// The replay.
     pub(crate) file: PathBuf,
-    /// As a table, a row for each order.
+    /// Print a table, with a row for each command.
     #[arg(long)]
     pub(crate) csv: bool,
-    /// As JSON, an object for each order.
+    /// Print JSON, with an object for each command.
     #[arg(long)]
     pub(crate) json: bool,
 }

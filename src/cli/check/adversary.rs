@@ -11,10 +11,10 @@ use crate::cli::headless::progress_bar;
 use game::data;
 use lab::{AdversaryOptions, AdversaryReport, Shard, adversary};
 
-/// Most violations that are printed.
+/// Maximum number of violations to print.
 const SHOWN_MAX: usize = 10;
 
-/// Plays the matches in virtual time and says whether everything held.
+/// Plays the matches in virtual time and reports whether all invariants held.
 pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     if let Some(mutation) = arguments.mutation {
@@ -43,7 +43,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<AdversaryOptions> {
         ticks: arguments.ticks,
         tick_rate: arguments.tick_rate,
         peers: arguments.peers.map(usize::from),
-        // A match that ends by its rules ends what is tried in it.
+        // A match that ended by its rules would cut off the attacks.
         rules: data::rules(arguments.rules.as_deref().unwrap_or("endless".as_ref()))?,
         maps: [map("standard")?, map("quad")?],
         is_fair: arguments.fair,
@@ -104,7 +104,7 @@ fn as_text(
     );
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(["wanted", "matches", "something did not hold", "without the adversary"]);
+    table.set_header(["goal", "matches", "with a violation", "without the adversary"]);
     for (goal, of) in &report.goals {
         let counts = [of.matches, of.violated, of.departed].map(|count| count.to_string());
         table.add_row([goal.as_str().to_owned()].into_iter().chain(counts));

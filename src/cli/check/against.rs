@@ -9,14 +9,14 @@ use std::time::Instant;
 use crate::cli::console::{found, print, shown};
 use replay::{Comparison, Replay, compare};
 
-/// Compares every recorded state with the one computed here; exit code 1 if one differs.
+/// Compares every recorded state with the one computed here. Exit code 1 if one differs.
 pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let cannot = || format!("cannot use {}", file.display());
     let replay = Replay::open(file).with_context(cannot)?;
     let compared = compare(replay).with_context(cannot)?;
     if compared.compared == 0 {
-        bail!("{} holds no state to compare with: it ends before its tenth tick", file.display());
+        bail!("{} contains no state to compare: it ends before its tenth tick", file.display());
     }
     let seconds = began.elapsed().as_secs_f64();
     print(as_json, || to_json(file, &compared, seconds), || to_text(file, &compared, seconds));
@@ -69,7 +69,7 @@ fn to_text(file: &Path, found: &Comparison, seconds: f64) -> String {
         text += "\nno keyframe follows that would show the field";
     }
     if first_bad_tick.is_none() && !is_whole {
-        text += "\nthe file ends early: what is missing was not compared";
+        text += "\nthe file ends early: the missing part was not compared";
     }
     text
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use crate::cli::console::{found, print};
 use game::{BUNDLE_BYTES_MAX, BundleVerdict, DesyncBundle, SideVerdict};
 
-/// Runs the bundle's tick and says whose state deviates from what comes out; exit code 1 if one does.
+/// Runs the bundle's tick and reports whose state deviates from the result. Exit code 1 if one does.
 pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let verdict = DesyncBundle::decode(&read(file)?).and_then(|bundle| bundle.run());
     let verdict = verdict.with_context(|| format!("cannot use {}", file.display()))?;

@@ -1,13 +1,13 @@
-//! What `arena check --virtual --byzantine` prints beside the rest.
+//! Output of `arena check --virtual --byzantine`.
 
 use lab::{ByzantineReport, CampaignOptions};
 
-/// How the byzantine seat of the match with this seed misbehaves, if there is one.
+/// Describes the behaviour of the byzantine seat in the match with this seed, if there is one.
 pub(super) fn plan(options: &CampaignOptions, seed: u64) -> Option<String> {
     options.has_byzantine.then(|| options.setup(seed).byzantine.map(|plan| plan.to_string()))?
 }
 
-/// The same as a table.
+/// Formats the report as a table.
 pub(super) fn as_table(report: &ByzantineReport) -> comfy_table::Table {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);

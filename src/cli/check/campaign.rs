@@ -18,12 +18,12 @@ use net::Architecture;
 use sim::{PLAYERS_MAX, Tick};
 use transport::LinkSpec;
 
-/// Fewest seeds with which the cost of outages is measured.
+/// Minimum number of seeds for measuring the cost of outages.
 const OUTAGE_SEEDS_LEAST: u32 = 8;
-/// Most violations that are printed.
+/// Maximum number of violations to print.
 const SHOWN_MAX: usize = 10;
 
-/// Plays the matches in virtual time and says whether everything held.
+/// Plays the matches in virtual time and reports whether all invariants held.
 pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let options = options(arguments)?;
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     Ok(console::found(!report.is_clean()))
 }
 
-/// Prints latency and stalls of both kinds of lockstep, and what outages cost the session.
+/// Prints latency and stalls of both kinds of lockstep, and the cost of outages for the session.
 fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
     let setup = options.setup(options.seed);
     let cells = baseline(&setup).flatten().collect::<Vec<_>>();
@@ -134,9 +134,9 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     };
     let is_served = arguments.architecture != Architecture::P2p;
     if is_served && (arguments.faults || arguments.baseline) {
-        bail!("--faults and --baseline are of p2p; with a server, --link makes the ways worse");
+        bail!("--faults and --baseline need p2p; with a server, impair the links with --link");
     }
-    // Whatever number a seed draws, it has the seats of two.
+    // A seed may draw any number of peers, but at least two.
     check_injection(arguments, arguments.peers.unwrap_or(2), Side::All)?;
     let usual = arguments.bot.rules().unwrap_or_else(|| "standard".into());
     let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual.as_ref()));
@@ -171,14 +171,14 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     })
 }
 
-/// A desync that was never injected must not look like an injected desync that was missed.
+/// Ensures that a missed injection is not mistaken for a missed desync.
 fn check_planted(options: &CampaignOptions, report: &CampaignReport) -> anyhow::Result<()> {
     let Some((_, inject)) = &options.inject else { return Ok(()) };
-    // A fault may end a match before.
+    // A fault may end a match before its injection.
     let is_enough = report.unplanted == 0 || (options.has_faults && report.unplanted < report.matches);
     anyhow::ensure!(
         is_enough,
-        "--inject-desync: nothing was planted, for {} of {} matches ended before tick {}; give an earlier one",
+        "--inject-desync: nothing was injected, because {} of {} matches ended before tick {}; give an earlier one",
         report.unplanted,
         report.matches,
         inject.tick
@@ -186,7 +186,7 @@ fn check_planted(options: &CampaignOptions, report: &CampaignReport) -> anyhow::
     Ok(())
 }
 
-/// Writes the report that all peers have alike.
+/// Writes the report on which all peers agree.
 fn first_desync(report: &CampaignReport) -> anyhow::Result<Option<FirstDesync>> {
     let Some((seed, found)) = &report.first_desync else { return Ok(None) };
     let file = paths::data_folder("reports")?.join(format!("desync-seed{seed}-virtual.json"));
@@ -196,7 +196,7 @@ fn first_desync(report: &CampaignReport) -> anyhow::Result<Option<FirstDesync>> 
     Ok(Some(FirstDesync { seed: *seed, report, file }))
 }
 
-/// The command that plays one match again, of this many peers.
+/// Returns the command that repeats one match of this number of peers.
 pub(super) fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     let mut command = format!("arena check --virtual --seed {seed} --ticks {}", arguments.ticks);
     let drawn = [
@@ -314,7 +314,7 @@ fn as_text(
         text += &desync_text(desync);
     }
     if report.violated > 0 {
-        text += &format!("\n{} matches in which something did not hold:", report.violated);
+        text += &format!("\n{} matches with a violation:", report.violated);
         text.extend(report.violations.iter().take(SHOWN_MAX).map(|(seed, peers, violation)| {
             let plan = byzantine::plan(options, *seed);
             violation_text(violation, &again(arguments, *seed, *peers), plan.as_deref())
@@ -338,7 +338,7 @@ fn fault_table(report: &CampaignReport) -> comfy_table::Table {
     table
 }
 
-/// `violation`: no states differed, but something else did not hold; [`CampaignReport::violations`] says what.
+/// Returns the verdict. `violation`: no states differed, but an invariant failed; see [`CampaignReport::violations`].
 const fn verdict(report: &CampaignReport) -> &'static str {
     match (&report.first_desync, report.is_clean()) {
         (Some(_), _) => "desync",

@@ -1,4 +1,4 @@
-//! On what a study was measured: everything that one needs to measure it again.
+//! Environment of a study: everything needed to repeat the measurement.
 
 use clap::ValueEnum as _;
 use std::fs;
@@ -7,10 +7,10 @@ use super::super::args::CompareArguments;
 use lab::compare::{Size, Study};
 
 const LOCK_FILE: &[u8] = include_bytes!("../../../Cargo.lock");
-/// What a machine does not tell.
+/// Value of facts that the machine does not report.
 const UNKNOWN: &str = "unknown";
 
-/// Names and values.
+/// Collects names and values.
 pub(super) fn facts(
     arguments: &CompareArguments,
     size: Size,
@@ -29,7 +29,7 @@ pub(super) fn facts(
         ("cores", cores),
         ("system", format!("{} {}, {}", std::env::consts::OS, kernel(), std::env::consts::ARCH)),
     ];
-    // Matches in virtual time do not depend on how busy the machine is.
+    // Matches in virtual time do not depend on the machine's load.
     let of_real = repeated.into_iter().flat_map(|count| {
         [
             ("load before and after", format!("{load_before}; {}", load())),
@@ -41,7 +41,7 @@ pub(super) fn facts(
     Study::reservation(size).into_iter().chain(facts).chain(shard).collect()
 }
 
-/// How busy the machine is: the load of the last minute.
+/// Returns the machine's load average of the last minute.
 pub(super) fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").ok();
     load.and_then(|load| Some(load.split(' ').next()?.to_owned())).unwrap_or_else(|| UNKNOWN.into())

@@ -1,4 +1,4 @@
-//! Files that a study writes while it runs: the row of each match that has ended, and its orders.
+//! Files that a study writes while it runs: the row of each finished match, and its commands.
 
 use anyhow::Context as _;
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use super::super::console;
 use lab::compare::{MatchRow, Played, Study, write_order_names, write_orders, write_row};
 
-/// The files that grow during a study. The first error of each ends it, not the study.
+/// Growing files of a study. The first error of each closes that file; the study continues.
 pub(super) struct Journal {
     rows: Option<Mutex<Growing>>,
     orders: Option<Mutex<OrderFile>>,
 }
 
-/// Writes a study and leaves its file open. A file that is there keeps what it has until the new one is whole.
+/// Writes a study and leaves its file open. An existing file is replaced only when the new one is complete.
 pub(super) fn write_study(path: &Path, study: &Study) -> anyhow::Result<BufWriter<File>> {
     let is_file = std::fs::symlink_metadata(path).is_ok_and(|at| at.is_file());
     let draft = path.with_added_extension("part");
@@ -29,14 +29,14 @@ pub(super) fn write_study(path: &Path, study: &Study) -> anyhow::Result<BufWrite
     Ok(file)
 }
 
-/// A file that grows.
+/// Growing file.
 struct Growing {
     path: PathBuf,
-    /// Nothing after an error.
+    /// File; `None` after an error.
     file: Option<BufWriter<File>>,
 }
 
-/// The orders of each match, in the order in which matches begin, whatever the order in which they end.
+/// Commands of each match, in the order in which matches begin, regardless of the order in which they end.
 struct OrderFile {
     to: Growing,
     next: usize,
@@ -44,7 +44,7 @@ struct OrderFile {
 }
 
 impl Journal {
-    /// Begins the files: that of the rows with those of `known`, as an unfinished study.
+    /// Creates the files; that of the rows starts with those of `known`, as an unfinished study.
     pub(super) fn begin(
         rows: Option<&Path>,
         orders: Option<&Path>,
@@ -69,11 +69,11 @@ impl Journal {
         })
     }
 
-    /// Takes down a match that has ended.
+    /// Records a finished match.
     pub(super) fn note(&self, played: &Played<'_>) {
         if let Some(rows) = &self.rows {
             let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
-            // What is in the file when the program is stopped is what a later run continues with.
+            // A later run continues from the file's contents at the time the program is stopped.
             rows.write(|file| {
                 write_row(&mut *file, played.row)?;
                 Ok(file.flush()?)
@@ -84,7 +84,7 @@ impl Journal {
         }
     }
 
-    /// Writes what is left of the orders.
+    /// Writes the remaining commands.
     pub(super) fn end(self) {
         if let Some(orders) = self.orders {
             let mut orders = orders.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,7 @@ use lab::compare::{
     SCALE_COLUMNS, Study, Table, wording,
 };
 
-/// The one JSON value on stdout.
+/// Builds the one JSON value on stdout.
 pub(super) fn as_json(study: &Study, analysis: &Analysis<'_>) -> Value {
     let finding = |finding: &Comparison<'_>| {
         json!({
@@ -107,15 +107,15 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     Value::Object(object)
 }
 
-/// Why a cell has no latencies; `None` if it has.
+/// Gives the reason why a cell has no latencies; `None` if it has.
 fn not_measured(summary: &CellSummary<'_>) -> Option<&'static str> {
     if summary.cell.experiment == Experiment::Outcome {
-        return Some("bots give orders as the world asks for them, not by a script of instants");
+        return Some("bots react to the world instead of following a script");
     }
-    summary.is_unplayable().then_some("not playable: not one order was applied")
+    summary.is_unplayable().then_some("not playable: no command was applied")
 }
 
-/// The same for people: for each experiment a table, then what the study shows and whether it is valid.
+/// Formats the study as text: a table for each experiment, then the findings and their validity.
 pub(super) fn as_text(study: &Study, analysis: &Analysis<'_>) -> String {
     const COLUMNS: [Measure; 9] = [
         Measure::CONFIRMED,
@@ -200,7 +200,7 @@ fn agreement_json(agreement: &Agreement) -> Value {
     })
 }
 
-/// A table for a terminal, in ASCII: the first number with its interval. All intervals are in the JSON and on the page.
+/// Formats a table for a terminal, in ASCII: the first number with its interval. JSON and page contain all intervals.
 fn table(table: &Table) -> comfy_table::Table {
     let plain = |text: &str| text.replace('\u{b5}', "u").replace('\u{2013}', "-");
     let mut text = console::table(table.columns.iter().map(|column| plain(column)));

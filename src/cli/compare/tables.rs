@@ -1,4 +1,4 @@
-//! The tables of a study as Markdown files, one each.
+//! Tables of a study as Markdown files, one each.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use lab::compare::{
     base_cell,
 };
 
-/// The files and their headings.
+/// Files and their headings.
 const TABLES: [(&str, &str); 13] = [
     ("run", "What was run"),
     ("answer", "In sentences"),
@@ -24,7 +24,7 @@ const TABLES: [(&str, &str); 13] = [
     ("real", "Virtual and real matches, quantity by quantity"),
 ];
 
-/// Names and contents of the files. What was not played this time has none.
+/// Returns names and contents of the files. Experiments that were not played have none.
 pub(super) fn table_files(study: &Study, analysis: &Analysis<'_>) -> Vec<(String, String)> {
     let is_played = |name: &str| match (name, experiment(name)) {
         ("agreement" | "real", _) => analysis.agreement.is_some(),
@@ -37,7 +37,7 @@ pub(super) fn table_files(study: &Study, analysis: &Analysis<'_>) -> Vec<(String
     played.map(file).collect()
 }
 
-/// The experiment whose cells alone fill a table.
+/// Returns the experiment whose cells alone fill a table.
 fn experiment(table: &str) -> Option<Experiment> {
     Some(match table {
         "one-bad-link" => Experiment::OneBadLink,
@@ -98,7 +98,7 @@ fn content(name: &str, study: &Study, analysis: &Analysis<'_>) -> String {
         "scale" => measured(listed(Experiment::Scale), &[SCALE_COLUMNS]),
         "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
         "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
-            // The table has the cells in which they do not agree.
+            // The table lists the cells that do not agree.
             let not_everywhere = agreement.counts().filter(|(_, agreeing, all)| agreeing < all);
             let counts = not_everywhere
                 .map(|(measure, agreeing, all)| format!("{}: {agreeing} of {all}", measure.name()));
@@ -113,14 +113,14 @@ fn content(name: &str, study: &Study, analysis: &Analysis<'_>) -> String {
     }
 }
 
-/// A table in Markdown.
+/// Formats a table in Markdown.
 fn table(table: &Table) -> String {
     let line = |values: &[String]| format!("| {} |\n", values.join(" | "));
     let rows: String = table.rows.iter().map(|row| line(row)).collect();
     format!("{}|{}\n{rows}", line(&table.columns), "---|".repeat(table.columns.len()))
 }
 
-/// What was played, and on what.
+/// Describes the run: matches played, and the machine.
 fn run(study: &Study, analysis: &Analysis<'_>) -> String {
     let verdict = if analysis.is_valid() { "valid" } else { "NOT valid" };
     let mut text = format!("- {} matches, {verdict}; {}\n", analysis.matches(), analysis.count());
@@ -130,7 +130,8 @@ fn run(study: &Study, analysis: &Analysis<'_>) -> String {
     text
 }
 
-/// The virtual cells of the first experiment in which nothing but round trip and loss is unusual.
+/// Returns the virtual cells of the first experiment in which at most round-trip time and loss differ from the base
+/// case.
 fn usual<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
     let is_usual = |cell: &&CellSummary<'_>| {
         let base = base_cell(cell.cell.architecture);
@@ -147,14 +148,14 @@ fn usual<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
     cells
 }
 
-/// Those of the usual link alone.
+/// Returns the cells of the base case.
 fn base<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
     let mut cells = usual(analysis);
     cells.retain(|cell| *cell.cell == base_cell(cell.cell.architecture));
     cells
 }
 
-/// The usual link with one thing changed.
+/// Returns the cells that differ from the base case in one parameter.
 fn one_at_a_time<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
     let usual = usual(analysis);
     let is_other = |cell: &&CellSummary<'_>| {

@@ -1,4 +1,4 @@
-//! `arena replay list`: what lies in a folder.
+//! `arena replay list`: the replays of a folder.
 
 use anyhow::Context as _;
 use comfy_table::Table;
@@ -11,10 +11,10 @@ use crate::cli::local_time::local_time;
 use crate::cli::paths::data_folder;
 use replay::{EXTENSION, PART_EXTENSION, ReplayInfo};
 
-/// Most files that are looked into.
+/// Maximum number of files to examine.
 const LISTED_MAX: usize = 10_000;
 
-/// Lists the replays of a folder, whole or not, the newest first.
+/// Lists the replays of a folder, complete or not, newest first.
 pub(crate) fn list(folder: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCode> {
     let folder = folder.map_or_else(|| data_folder("replays"), Ok)?;
     let mut listed = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn list(folder: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files of a folder that are called replays.
+/// Returns the files of a folder with a replay's extension.
 pub(crate) fn replays_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let endings = [EXTENSION, PART_EXTENSION].map(|ending| format!(".{ending}"));

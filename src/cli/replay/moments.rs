@@ -1,9 +1,9 @@
-//! What in a replay is worth a line: for the time line in text and for the one in the window.
+//! Notable events of a replay, for the timeline in text and for that in the window.
 
 use replay::ReplayEvent;
 use sim::{ControlBehaviour, Event, PlayerId, Tick};
 
-/// Of what sort it is.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     HeroDown,
@@ -11,26 +11,26 @@ pub(crate) enum Kind {
     CoreOpen,
     /// A player left or was lost.
     Gone,
-    /// The recorded hash is not that of the world.
+    /// The recorded hash differs from that of the world.
     #[cfg(feature = "gui")]
     Desync,
-    /// Worth a line of text, but no mark.
+    /// Notable in text, but not marked in the window.
     Other,
 }
 
-/// Something that happened, and to whom.
+/// Event, and the player concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) tick: Tick,
     #[cfg_attr(not(feature = "gui"), allow(dead_code, reason = "only the window has marks"))]
     pub(crate) kind: Kind,
-    /// Whose hero, circle or core it is.
+    /// Player whose hero, circle or core it is.
     #[cfg_attr(not(feature = "gui"), allow(dead_code, reason = "only the window has marks"))]
     pub(crate) player: PlayerId,
     pub(crate) text: String,
 }
 
-/// What an event is worth; minions fight all the time.
+/// Converts an event; `None` for those of minions, which fight all the time.
 pub(crate) fn of_event(tick: Tick, event: &Event, names: &[String]) -> Option<Moment> {
     let (kind, player, text) = match *event {
         Event::Capture { circle, player } => {
@@ -56,7 +56,7 @@ pub(crate) fn of_event(tick: Tick, event: &Event, names: &[String]) -> Option<Mo
     Some(Moment { tick, kind, player, text })
 }
 
-/// That a player left or was lost.
+/// Converts a departure or a loss.
 pub(crate) fn of_departure(tick: Tick, event: ReplayEvent, names: &[String]) -> Moment {
     let (player, what) = match event {
         ReplayEvent::Left(player) => (player, "left"),
@@ -65,7 +65,7 @@ pub(crate) fn of_departure(tick: Tick, event: ReplayEvent, names: &[String]) -> 
     Moment { tick, kind: Kind::Gone, player, text: format!("{} {what}", name(names, player)) }
 }
 
-/// A player's name.
+/// Returns a player's name.
 pub(crate) fn name(names: &[String], player: PlayerId) -> &str {
     names.get(player.index()).map_or("somebody", String::as_str)
 }

@@ -12,7 +12,7 @@ use crate::cli::console::{found, print, stream};
 use replay::{CutError, End, Parting, Replay};
 use sim::Tick;
 
-/// The state before a tick.
+/// Prints the state before a tick.
 pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let mut replay = open(file)?;
@@ -31,7 +31,7 @@ pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// A part as a replay of its own. It gets its name when it is whole, and nothing is overwritten.
+/// Cuts a part into a replay of its own. The file is renamed when it is complete, and overwrites nothing.
 pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Result<ExitCode> {
     let mut replay = open(file)?;
     anyhow::ensure!(!out.exists(), "{} exists already: choose another name", out.display());
@@ -48,7 +48,7 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
         Err(error) => Err(error).with_context(|| file.display().to_string()),
     };
     if named.is_err() {
-        // Half a part is worth nothing.
+        // An incomplete part is useless.
         let _ = std::fs::remove_file(&part);
     }
     let ticks = named?;
@@ -57,7 +57,7 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the players ordered.
+/// Prints the players' commands.
 pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let mut replay = open(&arguments.file)?;
     replay.header().setup().with_context(|| arguments.file.display().to_string())?;
@@ -68,7 +68,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where two recordings part; exit code 1 if they do.
+/// Prints the first difference of two recordings. Exit code 1 if there is one.
 pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitCode> {
     let parting = replay::diff(open(one)?, open(other)?)
         .with_context(|| format!("{} or {}", one.display(), other.display()))?;
@@ -76,11 +76,11 @@ pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitC
     Ok(found(!parting.is_none()))
 }
 
-/// Says that what was read is not all that was played.
+/// Warns that the file ends before the match.
 fn note_early_end(file: &Path, replay: &Replay) {
     if let Some(End::Truncated { .. } | End::Corrupt { .. }) = replay.end() {
         let ends = replay.begins().plus(replay.ticks_read());
-        logln!("{}: the file is good up to tick {ends}; see `arena replay verify`", file.display());
+        logln!("{}: the file is intact up to tick {ends}; see `arena replay verify`", file.display());
     }
 }
 
@@ -119,7 +119,7 @@ fn parting_text(found: &Parting, files: [&Path; 2]) -> String {
     }
     let mut lines = Vec::new();
     if let Some((tick, player)) = found.inputs {
-        lines.push(format!("in tick {tick} player {player} says something else"));
+        lines.push(format!("in tick {tick} the inputs of player {player} differ"));
     }
     if let Some(tick) = found.hashes {
         lines.push(format!("after tick {tick} the recorded state hashes differ, with the same inputs"));
@@ -129,7 +129,10 @@ fn parting_text(found: &Parting, files: [&Path; 2]) -> String {
     }
     for (file, astray) in files.iter().zip(found.astray) {
         if let Some(tick) = astray {
-            lines.push(format!("{}: after tick {tick} not what its inputs make of it here", file.display()));
+            lines.push(format!(
+                "{}: after tick {tick} the recorded hash differs from that of its inputs, simulated here",
+                file.display()
+            ));
         }
     }
     if found.ends[0] != found.ends[1] {

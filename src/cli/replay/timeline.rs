@@ -11,10 +11,10 @@ use crate::cli::console::stream;
 use replay::{Record, Replay};
 use sim::{GameState, PlayerId, Tick, World};
 
-/// Interval between status lines, in seconds of the match.
+/// Interval between status lines, in seconds of match time.
 const STATUS_SECONDS: u32 = 15;
 
-/// Prints what happens in a replay.
+/// Prints the events of a replay.
 pub(crate) fn watch(file: &Path) -> anyhow::Result<ExitCode> {
     let mut replay = Replay::open(file).with_context(|| file.display().to_string())?;
     let world = replay.world_at(replay.begins()).with_context(|| file.display().to_string())?;
@@ -82,7 +82,7 @@ impl Timeline {
         moments::name(&self.names, player)
     }
 
-    /// Of each player: minions, circles, core, and the points of the team.
+    /// Formats each player's minions, circles and core, and the points of the team.
     fn status(&self) -> String {
         let state: &GameState = self.world.state();
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Maps from TOML: parsing, and checks that a map is fair and that every place in it is reachable.
+//! Maps from TOML: parsing, and checks that a map is fair and that every position in it is reachable.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -6,10 +6,10 @@ use toml::Spanned;
 use super::{DataError, Decimal, Source, Title};
 use sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
 
-/// The largest body and the largest core that rules may have, in thousandths of a tile: both must have routes
-/// over every map.
+/// Largest body and largest core that rules may have, in thousandths of a tile: both must have paths across every
+/// map.
 const WIDEST: (i32, i32) = (1_000, 4_000);
-/// Distance of a base from walls and rocks, in thousandths of a tile: its units spawn there.
+/// Minimum distance of a base from walls and rocks, in thousandths of a tile: its units spawn there.
 const BASE_CLEAR: i32 = 5_000;
 
 type Coordinate = Decimal<-64_000, 64_000>;
@@ -99,10 +99,10 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
     }
     let faces = |bases: &[MilliPoint]| matches!(bases, [a, b, ..] if *b == half_turn(*a));
     if !turned(&map.bases) || !faces(&map.bases) {
-        return Err(source.invalid(bases_at, "the bases do not turn onto each other"));
+        return Err(source.invalid(bases_at, "the bases are not rotationally symmetric"));
     }
     if !turned(&map.circles) {
-        return Err(source.invalid(circles_at, "the circles do not turn onto each other"));
+        return Err(source.invalid(circles_at, "the circles are not rotationally symmetric"));
     }
     if !map.bases.iter().all(|&base| is_inside(map, base, BASE_CLEAR)) {
         return Err(source.invalid(bases_at, "a base is less than 5 tiles from the edge"));
@@ -113,8 +113,7 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
     Ok(())
 }
 
-/// A point rotated by the smallest angle that must map the map onto itself: half a turn, or a quarter for
-/// four bases.
+/// Rotates a point by the smallest angle that must map the map onto itself: half a turn, or a quarter for four bases.
 fn turn(map: &Map, (x, y): MilliPoint) -> MilliPoint {
     if map.bases.len() == 2 { half_turn((x, y)) } else { (y.saturating_neg(), x) }
 }
@@ -131,15 +130,15 @@ fn is_inside(map: &Map, (x, y): MilliPoint, margin: i32) -> bool {
 fn check_wall(map: &Map, wall: &Wall) -> Result<(), &'static str> {
     let (min, max) = (wall.min, wall.max);
     if max.0.saturating_sub(min.0) < 1_000 || max.1.saturating_sub(min.1) < 1_000 {
-        return Err("a wall is at least a tile wide and high: an arrow must not jump it");
+        return Err("a wall must be at least a tile wide and high, so that no arrow skips it");
     }
     if !is_inside(map, min, 0) || !is_inside(map, max, 0) {
-        return Err("the wall reaches out of the map");
+        return Err("the wall extends beyond the map");
     }
     let (a, b) = (turn(map, min), turn(map, max));
     let twin = Wall { min: (a.0.min(b.0), a.1.min(b.1)), max: (a.0.max(b.0), a.1.max(b.1)) };
     if !map.walls.contains(&twin) {
-        return Err("the wall has no twin where the map turns it to");
+        return Err("the wall has no counterpart in the map's rotation");
     }
     let nearest = |at: MilliPoint| (at.0.clamp(min.0, max.0), at.1.clamp(min.1, max.1));
     check_clear(map, 0, nearest)
@@ -150,12 +149,12 @@ fn check_rock(map: &Map, rock: &Rock) -> Result<(), &'static str> {
         return Err("the rock is not on the map");
     }
     if !map.rocks.contains(&Rock { at: turn(map, rock.at), radius: rock.radius }) {
-        return Err("the rock has no twin where the map turns it to");
+        return Err("the rock has no counterpart in the map's rotation");
     }
     check_clear(map, rock.radius, |_| rock.at)
 }
 
-/// Whether bases and circle centres are clear of an obstacle, given its point nearest to each as `nearest`.
+/// Checks that bases and circle centres are clear of an obstacle, given its point nearest to each as `nearest`.
 fn check_clear(
     map: &Map,
     radius: i32,
@@ -176,8 +175,8 @@ fn check_clear(
     Ok(())
 }
 
-/// Whether all bases and circles are reachable from the first base; the map's symmetry covers the rest. The
-/// error says whether it is a base that is unreachable.
+/// Checks that all bases and circles are reachable from the first base; the map's symmetry covers the rest. The flag
+/// of the error is true if a base is unreachable.
 fn check_ways(map: &Map) -> Result<(), (bool, String)> {
     let Some(&first) = map.bases.first() else { return Ok(()) };
     let ways = Ways::new(map, WIDEST.0, WIDEST.1);
@@ -188,7 +187,7 @@ fn check_ways(map: &Map) -> Result<(), (bool, String)> {
             let place = format!("[{}, {}]", f64::from(x) / 1000.0, f64::from(y) / 1000.0);
             return Err((
                 is_base,
-                format!("no way for a body two tiles wide leads from the first base to {place}"),
+                format!("there is no path for a body two tiles wide from the first base to {place}"),
             ));
         }
     }
@@ -213,13 +212,13 @@ mod tests {
     fn maps_that_favour_a_side_or_overflow_are_refused() {
         for (from, to, why) in [
             ("[64, 36]", "[130, 36]", "not from 16 to 128"),
-            ("[27, 0]", "[26, 0]", "do not turn"),
+            ("[27, 0]", "[26, 0]", "not rotationally symmetric"),
             ("[[-27, 0], [27, 0]]", "[[-27, 0]]", "2 or 4 bases"),
-            ("[[0, 0], ", "[[0, 1], ", "do not turn"),
+            ("[[0, 0], ", "[[0, 1], ", "not rotationally symmetric"),
             ("[[0, 0], [-9, 12.5], [9, -12.5]]", "[]", "1 to 8 circles"),
-            ("min = [-1, 4]", "min = [-2, 4]", "no twin"),
+            ("min = [-1, 4]", "min = [-2, 4]", "no counterpart"),
             ("min = [-1, 4]", "min = [0.5, 4]", "at least a tile"),
-            ("at = [14, -5]", "at = [14, -6]", "no twin"),
+            ("at = [14, -5]", "at = [14, -6]", "no counterpart"),
             ("at = [-14, 5]", "at = [-33, 5]", "not on the map"),
             ("name = ", "x = 1\nname = ", "unknown field"),
         ] {
@@ -229,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn a_map_for_four_turns_by_a_quarter() {
+    fn a_map_for_four_has_quarter_turn_symmetry() {
         for (from, to, why) in [
             ("[96, 96]", "[96, 100]", "square"),
-            ("[0, 38]", "[0, 39]", "do not turn"),
-            ("[[38, 0], [-38, 0], [0, 38]", "[[38, 0], [0, 38], [-38, 0]", "do not turn"),
-            ("[-16, 22]", "[-22, 16]", "do not turn"),
-            ("min = [-12, 10]", "min = [-12, 9]", "no twin"),
-            ("at = [1.5, 17]", "at = [2.5, 17]", "no twin"),
+            ("[0, 38]", "[0, 39]", "not rotationally symmetric"),
+            ("[[38, 0], [-38, 0], [0, 38]", "[[38, 0], [0, 38], [-38, 0]", "not rotationally symmetric"),
+            ("[-16, 22]", "[-22, 16]", "not rotationally symmetric"),
+            ("min = [-12, 10]", "min = [-12, 9]", "no counterpart"),
+            ("at = [1.5, 17]", "at = [2.5, 17]", "no counterpart"),
         ] {
             let error = map_error(QUAD_MAP, from, to);
             assert!(error.contains(why), "{to}: {error}");
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_in_parts_is_refused() {
+    fn a_disconnected_map_is_refused() {
         let wall = |min: &str, max: &str| format!("[[walls]]\nmin = [{min}]\nmax = [{max}]\n");
         let line = |start: &str| {
             let lines = STANDARD_MAP.lines();
@@ -283,7 +282,7 @@ mod tests {
                 None => assert!(result.is_ok(), "{walls}: {result:?}"),
                 Some(field) => {
                     let error = result.expect_err(&walls).to_string();
-                    let start = format!("m.toml:{}: {field}: no way for a body", line(field));
+                    let start = format!("m.toml:{}: {field}: there is no path for a body", line(field));
                     assert!(error.starts_with(&start), "{walls}: {error}");
                 }
             }

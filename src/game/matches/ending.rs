@@ -1,4 +1,4 @@
-//! How a match ends, its summary, and whether another one follows.
+//! The end of a match: its summary, and whether another one follows.
 
 use super::super::options::MatchOptions;
 use super::super::outcome::{MatchError, MatchOutcome};
@@ -10,7 +10,7 @@ use sim::{PlayerId, Tick, World};
 use transport::clock::cpu_time_us;
 
 impl Match {
-    /// The summary, or why there was no match.
+    /// Returns the summary, or why there was no match.
     ///
     /// # Errors
     /// If the match could not be played.
@@ -21,7 +21,7 @@ impl Match {
         self.conclude().0
     }
 
-    /// The summary, and, if the session stays for a vote, the match that may follow over the same links.
+    /// Returns the summary, and, if the session stays for a vote, the match that may follow over the same links.
     ///
     /// # Panics
     /// If it is not over.
@@ -75,7 +75,7 @@ impl Match {
         }
     }
 
-    /// The team that has won: by a claim, by the rules, or because the only other one left.
+    /// Returns the team that has won: by a claim, by the rules, or as the only one left.
     fn winner(&self, outcome: MatchOutcome) -> Option<u8> {
         let team = |player: PlayerId| Some(self.roster.get(player.index())?.team);
         let own = team(self.session.player());

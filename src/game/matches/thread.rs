@@ -23,70 +23,70 @@ use transport::{LinkSpec, Udp};
 /// Controls of a running match.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// A command.
+    /// Command for the world.
     Command(Command),
-    /// The held hero controls.
+    /// Held hero controls.
     Hero(HeroControl),
-    /// The hero and readiness chosen in the lobby.
+    /// Hero and readiness in the lobby.
     Choose(Choice),
     /// Remove this guest from the lobby; only a host can.
     Remove(PlayerId),
-    /// A chat line to all others.
+    /// Chat line to all others.
     Chat(ChatText),
     /// Claim the win over a lost player.
     Claim,
-    /// Wait on for the player who has spent its budget of stalls, or go on without it.
+    /// Wait on for the player who has spent its budget of stalls, or continue without it.
     DecideOnStall {
         /// Whether the match waits.
         waits: bool,
     },
-    /// Play again, once the match is over.
+    /// Vote for a rematch, once the match is over.
     Rematch,
-    /// Leave.
+    /// Leave the match.
     Leave,
 }
 
 /// Reports of a running match.
 #[derive(Debug)]
 pub enum Progress {
-    /// An event.
+    /// Event of the match.
     Event(MatchEvent),
     /// Progress, reported ten times a second.
     At {
-        /// The next tick to run.
+        /// Next tick to run.
         tick: Tick,
-        /// The state of the first link.
+        /// State of the first link.
         link: Option<LinkStatus>,
-        /// The input delay, in microseconds.
+        /// Input delay, in microseconds.
         delay_us: i64,
-        /// The room's beacon, if this is a host.
+        /// Beacon of the room, if this is a host.
         beacon: Option<Beacon>,
     },
-    /// The match is over, and the thread stays for a rematch vote ([`Control::Rematch`]). Later reports are
-    /// of the next match; if there is none, the thread ends with an error that says so.
+    /// The match is over, and the thread stays for a rematch vote ([`Control::Rematch`]). Later reports are of the
+    /// next match; if there is none, the thread ends with an error that says so.
     Over(Box<Finished>),
 }
 
-/// The result when the thread has ended.
+/// Result of an ended thread.
 #[derive(Debug)]
 pub struct Finished {
-    /// The summary of the match, or why there was none.
+    /// Summary of the match, or why there was none.
     pub result: Result<Summary, MatchError>,
-    /// Traffic over the links.
+    /// Traffic on all links.
     pub traffic: Traffic,
-    /// The link to the first peer, as last measured.
+    /// State of the link to the first peer, as last measured.
     pub link: Option<LinkStatus>,
-    /// The input delay at the end, in microseconds.
+    /// Input delay at the end, in microseconds.
     pub delay_us: i64,
     /// CPU time of the process while the match ran, in microseconds.
     pub cpu_us: u64,
 }
 
-/// A match on a thread of its own.
+/// Thread that runs a match.
 pub type MatchThread = NodeThread<Match>;
 
 impl MatchThread {
-    /// Starts it on `udp`; datagrams it sends pass through `link` first, if one is given.
+    /// Starts the thread on `udp`; datagrams that it sends pass through `link` first, if one is given.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -94,7 +94,7 @@ impl MatchThread {
         Self::spawn(game, udp, link, Watch::default())
     }
 
-    /// The same for a window: the reader always shows the latest view, with all events up to it.
+    /// Starts the thread for a window: the reader always shows the latest view, with all events up to it.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -109,17 +109,17 @@ impl MatchThread {
         Ok((Self::spawn(game.watched(), udp, link, watch)?, reader))
     }
 
-    /// The channel for controls.
+    /// Returns the channel for controls.
     #[must_use]
     pub const fn control(&self) -> &Sender<Control> {
         &self.control
     }
 }
 
-/// The observers of a match.
+/// Observers of a match.
 #[derive(Default)]
 pub struct Watch {
-    /// `None` unless the match is watched.
+    /// Writer of the view; `None` unless the match is watched.
     view: Option<ViewWriter>,
     last_link: Option<LinkStatus>,
 }
@@ -159,7 +159,7 @@ impl Threaded for Match {
             Control::Choose(choice) => self.submit_choice(now, choice),
             Control::Remove(player) => self.remove(now, player),
             Control::Chat(text) => {
-                // A player over the chat rate limit sees that the line does not appear.
+                // A player over the chat rate limit notices that the line does not appear.
                 self.submit_chat(now, text);
             }
             Control::Claim => self.claim(),

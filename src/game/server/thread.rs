@@ -32,22 +32,22 @@ pub enum ServerProgress {
     Event(MatchEvent),
     /// The status, reported once a second.
     Status {
-        /// The next tick to run.
+        /// Next tick to run.
         tick: Tick,
-        /// The 99th percentile of tick lateness so far, in milliseconds.
+        /// 99th percentile of tick lateness so far, in milliseconds.
         late_p99_ms: f64,
         /// Clients: name, bytes sent and received so far, and rejections.
         clients: Vec<(String, u64, u64, u32)>,
-        /// The room's beacon.
+        /// Beacon of the room.
         beacon: Option<Beacon>,
     },
 }
 
-/// A server on a thread of its own. Its result is its last match, or why there was none.
+/// Server on a thread of its own. Its result is its last match, or why there was none.
 pub type ServerThread = NodeThread<Server>;
 
 impl ServerThread {
-    /// Starts it on `udp`; datagrams it sends pass through `link` first, if one is given.
+    /// Starts the thread on `udp`; datagrams that it sends pass through `link` first, if one is given.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -55,7 +55,7 @@ impl ServerThread {
         Self::spawn(server, udp, link, ())
     }
 
-    /// The channel for controls.
+    /// Returns the channel for controls.
     #[must_use]
     pub const fn control(&self) -> &Sender<ServerControl> {
         &self.control

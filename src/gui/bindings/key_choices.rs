@@ -1,4 +1,4 @@
-//! The player's choice of keys, as the settings keep it.
+//! The player's key bindings, as the settings store them.
 
 use macroquad::miniquad::KeyCode;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 use super::key_names::{keys_of, name_of};
 use super::{Action, defaults};
 
-/// A set of keys to begin with, and what a right click does beside it.
+/// Preset of keys, and the effect of a right click.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Preset {
-    /// Keys walk the hero, a right click orders the selected minions.
+    /// Keys walk the hero; a right click gives the selected minions an order.
     #[default]
     Standard,
-    /// A right click moves the hero, the selected minions with it; A, S and H give orders.
+    /// A right click moves the hero and the selected minions; A, S and H give orders.
     Moba,
 }
 
-/// What of the table's keys the second preset changes.
+/// Keys in which the MOBA preset differs from the table.
 const MOBA: &[(Action, KeyCode)] = &[
     (Action::Walk(0, 1), KeyCode::Up),
     (Action::Walk(-1, 0), KeyCode::Left),
@@ -30,17 +30,17 @@ const MOBA: &[(Action, KeyCode)] = &[
     (Action::Hold, KeyCode::H),
 ];
 
-/// A preset, and the keys that the player has bound otherwise.
+/// Preset, and the keys that the player has rebound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeyChoices {
     pub(crate) preset: Preset,
-    /// Names of keys by names of actions; names of neither have no effect.
+    /// Key names by action names; unknown names of either are ignored.
     bound: BTreeMap<String, String>,
 }
 
 impl KeyChoices {
-    /// The keys of all actions.
+    /// Returns the keys of all actions.
     pub(crate) fn keys(&self) -> Vec<(KeyCode, Action)> {
         let mut keys = Vec::new();
         for action in Action::all() {
@@ -57,20 +57,20 @@ impl KeyChoices {
         keys
     }
 
-    /// Gives an action a key in place of those that it has; false for a key that cannot be bound. Esc leads
-    /// back from everywhere, so it keeps its meaning.
+    /// Replaces an action's keys by `key`. Returns false for a key that cannot be bound. Esc cannot: it always leads
+    /// back.
     pub(crate) fn bind(&mut self, action: Action, key: KeyCode) -> bool {
         let Some(name) = name_of(key).filter(|_| key != KeyCode::Escape) else { return false };
         self.bound.insert(action.file_name(), name.to_owned());
         true
     }
 
-    /// Begins anew with a preset.
+    /// Discards all changes in favour of a preset.
     pub(crate) fn reset(&mut self, preset: Preset) {
         *self = Self { preset, bound: BTreeMap::new() };
     }
 
-    /// Another action that one of the keys of `action` means, too.
+    /// Returns another action that shares a key with `action`.
     pub(crate) fn conflict(&self, action: Action) -> Option<Action> {
         let keys = self.keys();
         let is_own = |key: KeyCode| keys.contains(&(key, action));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_key_takes_the_place_of_all_that_the_action_had() {
+    fn a_bound_key_replaces_all_keys_of_its_action() {
         let mut choices = KeyChoices::default();
         assert!(choices.bind(Action::Dash, KeyCode::Z));
         let keys = choices.keys();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_mean_nothing_have_no_effect_and_are_kept() {
+    fn unknown_names_are_ignored_and_kept() {
         let text = "preset = \"moba\"\n[bound]\nfly = \"Z\"\nstop = \"Hyper\"\n";
         let choices: KeyChoices = toml::from_str(text).expect("of that form");
         assert!(choices.keys().contains(&(KeyCode::S, Action::Stop)));

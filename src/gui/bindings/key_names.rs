@@ -1,8 +1,8 @@
-//! Names of keys: in the settings file, and on the card and on buttons of a US keyboard. A name means a place.
+//! Names of keys, for the settings file and as the labels of a US keyboard. A name stands for a position.
 
 use macroquad::miniquad::KeyCode;
 
-/// The keys that can be bound. Where two keys have one name, the first is meant by it.
+/// Keys that can be bound. Of two keys with the same name, the first is the default.
 const NAMES: &[(KeyCode, &str)] = &[
     (KeyCode::Space, "Space"),
     (KeyCode::Apostrophe, "'"),
@@ -52,7 +52,7 @@ const NAMES: &[(KeyCode, &str)] = &[
     (KeyCode::Backslash, "\\"),
     (KeyCode::RightBracket, "]"),
     (KeyCode::GraveAccent, "`"),
-    // Between Shift and Z, where a keyboard has it.
+    // Between Shift and Z, on keyboards with 102 or 105 keys.
     (KeyCode::World1, "<"),
     (KeyCode::Escape, "Esc"),
     (KeyCode::Enter, "Enter"),
@@ -97,12 +97,12 @@ const NAMES: &[(KeyCode, &str)] = &[
     (KeyCode::RightAlt, "Alt"),
 ];
 
-/// The name of a key; none if it cannot be bound.
+/// Returns the name of a key; `None` if it cannot be bound.
 pub(crate) fn name_of(key: KeyCode) -> Option<&'static str> {
     NAMES.iter().find(|(named, _)| *named == key).map(|&(_, name)| name)
 }
 
-/// All keys of a name: two for those that a keyboard has twice.
+/// Iterates over all keys with a name: two for keys that a keyboard has twice.
 pub(crate) fn keys_of(name: &str) -> impl Iterator<Item = KeyCode> {
     NAMES.iter().filter(move |(_, named)| *named == name).map(|&(key, _)| key)
 }

@@ -1,5 +1,5 @@
-//! Minions as pictures in the atlas: where there are hundreds of them, two triangles each. Drawn once, in
-//! greys that are multiplied by a team's colour; where they are large, shapes take over.
+//! Minion sprites: with hundreds of minions on screen, each costs two triangles. The sprites are painted once, in
+//! greys that are multiplied by the team's colour; large minions are drawn as shapes.
 
 use macroquad::prelude::{Color, Image, Rect, Vec2, vec2};
 
@@ -7,49 +7,49 @@ use super::colours::Side;
 use super::outlines::{self, BLADE, CHEVRON, WEDGE, body_points};
 use super::shapes::{Circle, grown};
 
-/// Radii of the base, pixels, for which there are pictures; the next larger one serves.
+/// Base radii for which there are sprites, in pixels; the next larger one is used.
 const RADII: [u16; 3] = [7, 10, 15];
-/// Half the side of a picture, in radii: what the longest blade needs.
+/// Half the side of a sprite, in radii: room for the longest blade.
 const HALF: f32 = 2.05;
 /// Width of a figure's outline, in radii.
 const LINE: f32 = 0.1;
 /// Samples along each side of a pixel.
 const SAMPLES: u16 = 5;
-/// Greys: outline, the face within a light rim, the right half of a figure in the shade, full.
+/// Greys of the outline, the face within a light rim, the shaded right half of a figure, and full brightness.
 const INK: f32 = 0.05;
 const INSIDE: f32 = 0.33;
 const SHADE: f32 = 0.78;
 const FULL: f32 = 1.0;
 
-/// What there is a picture of.
+/// Subject of a sprite.
 #[derive(Clone, Copy)]
 pub(super) enum Sprite {
-    /// The base of a team, of one side.
+    /// Base of a team, for one side.
     Base(u8, Side),
     Shield,
     Blade,
     Bow,
 }
 
-/// The pictures in a row.
+/// Sprites per row.
 const ROW: u16 = 11;
-/// The side of a picture for a base of this radius, pixels, with a clear edge.
+/// Returns the side of the sprite for a base of this radius, in pixels, including a clear margin.
 const fn side(radius: u16) -> u16 {
     (radius as f32 * HALF * 2.0) as u16 + 3
 }
 
-/// Width and height of all pictures together.
+/// Returns the width and height of all sprites together.
 pub(super) fn extent() -> (u16, u16) {
     (side(RADII[RADII.len() - 1]) * ROW, RADII.iter().map(|&radius| side(radius)).sum())
 }
 
-/// Whether a base of this radius is small enough for a picture.
+/// Whether a base of this radius is small enough for a sprite.
 pub(super) fn suits(radius: f32) -> bool {
     radius <= f32::from(RADII[RADII.len() - 1]) * 1.05
 }
 
-/// The part of a picture that is not empty, in radii around the base's middle: in software every pixel
-/// counts.
+/// Returns the part of a sprite that is not empty, in radii around the centre of the base: software rendering pays
+/// for every pixel.
 fn bounds(sprite: Sprite) -> Rect {
     let (left, top, right, bottom) = match sprite {
         Sprite::Base(..) => (-1.1, -1.1, 1.1, 1.1),
@@ -60,8 +60,8 @@ fn bounds(sprite: Sprite) -> Rect {
     Rect::new(left, top, right - left, bottom - top)
 }
 
-/// Where in the atlas the picture for a radius is, in pixels below and right of `extent`'s origin, and what
-/// it covers, in radii.
+/// Returns the position of a sprite in the atlas, in pixels from the sprites' origin, and the area that it covers, in
+/// radii.
 pub(super) fn place(sprite: Sprite, radius: f32) -> (Rect, Rect) {
     let (cell, level) = cell(sprite, radius);
     let (bounds, scale) = (bounds(sprite), f32::from(level));
@@ -69,7 +69,7 @@ pub(super) fn place(sprite: Sprite, radius: f32) -> (Rect, Rect) {
     (Rect::new(corner.x, corner.y, bounds.w * scale, bounds.h * scale), bounds)
 }
 
-/// The cell of a picture, and the radius for which it was drawn.
+/// Returns the cell of a sprite, and the radius for which it was painted.
 fn cell(sprite: Sprite, radius: f32) -> (Rect, u16) {
     let level = RADII.iter().position(|&level| radius <= f32::from(level)).unwrap_or(RADII.len() - 1);
     let top: u16 = RADII[..level].iter().map(|&level| side(level)).sum();
@@ -84,7 +84,7 @@ fn cell(sprite: Sprite, radius: f32) -> (Rect, u16) {
     (rect, RADII[level])
 }
 
-/// Draws all pictures into the atlas, at `(x, y)`.
+/// Paints all sprites into the atlas, at `(x, y)`.
 pub(super) fn paint(circle: &Circle, image: &mut Image, (x, y): (u16, u16)) {
     let bases = (0..4).flat_map(|team| [Side::Own, Side::Other].map(|side| Sprite::Base(team, side)));
     for sprite in bases.chain([Sprite::Shield, Sprite::Blade, Sprite::Bow]) {
@@ -96,13 +96,13 @@ pub(super) fn paint(circle: &Circle, image: &mut Image, (x, y): (u16, u16)) {
     }
 }
 
-/// A convex shape in pixels around the middle of its picture, and its grey.
+/// Convex shape in pixels around the centre of its sprite, and its grey.
 type Layer = (Vec<Vec2>, f32);
 
-/// From the lowest up.
+/// Returns the layers of a sprite, from the lowest to the topmost.
 fn layers(circle: &Circle, sprite: Sprite, radius: f32) -> Vec<Layer> {
     let scaled = |points: &[(f32, f32)]| -> Vec<Vec2> {
-        // Figures look to the right, and y points down.
+        // Figures face right, and y points down.
         points.iter().map(|&(x, y)| vec2(x, -y) * radius).collect()
     };
     let outline = |points: &[Vec2]| grown(points, LINE * radius).to_vec();
@@ -131,7 +131,7 @@ fn layers(circle: &Circle, sprite: Sprite, radius: f32) -> Vec<Layer> {
     }
 }
 
-/// The arc of a bow, in pieces.
+/// Approximates the arc of a bow by convex pieces.
 fn bow(radius: f32, width: f32, grey: f32) -> Vec<Layer> {
     let angle = |part: i32| outlines::BOW_HALF * part as f32 / 6.0;
     let at = |part: i32, by: f32| {

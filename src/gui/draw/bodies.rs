@@ -1,4 +1,4 @@
-//! Units between two ticks.
+//! Units, interpolated between two ticks.
 
 use macroquad::math::{Vec2, vec2};
 use sim::math::Angle;
@@ -7,13 +7,13 @@ use sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId, 
 use super::colours::{self, Side};
 use super::view::{View, point, radians, rules_of};
 
-/// A base never looks smaller than on a map with this many pixels per tile: on a large map that is shown
-/// whole, pieces are larger than to scale.
+/// Minimum scale of bases, in pixels per tile: on a large map that is shown whole, they are drawn larger than to
+/// scale.
 const TILE_LEAST_PX: f32 = 10.0;
-/// Farther than this in a tick is no walk, tiles.
+/// Maximum distance of a walk in a tick, in tiles; a longer move is a jump and is not interpolated.
 const JUMP: f32 = 2.0;
 
-/// A unit as it is seen in a frame.
+/// Unit as seen in a frame.
 pub(super) struct Body {
     pub(super) id: UnitId,
     pub(super) owner: PlayerId,
@@ -21,19 +21,19 @@ pub(super) struct Body {
     pub(super) side: Side,
     pub(super) is_hero: bool,
     pub(super) kind: AttackBehaviour,
-    /// Pixels.
+    /// Position, in pixels.
     pub(super) at: Vec2,
-    /// Where it looks: a way on the screen.
+    /// Facing direction, on the screen.
     pub(super) forward: Vec2,
-    /// Tiles per second, on the screen.
+    /// Velocity on the screen, in tiles per second.
     pub(super) speed: Vec2,
-    /// Radius of its base, pixels.
+    /// Radius of the base, in pixels.
     pub(super) radius: f32,
-    /// Hit points left, 0 to 1.
+    /// Share of hit points left, from 0 to 1.
     pub(super) health: f32,
-    /// How far its next blow is wound up, 0 to 1.
+    /// Progress of the windup of its next attack, from 0 to 1.
     pub(super) windup: Option<f32>,
-    /// Reach of its weapon, pixels.
+    /// Reach of its weapon, in pixels.
     pub(super) reach: f32,
 }
 
@@ -46,7 +46,7 @@ impl Body {
         let is_hero = control == ControlBehaviour::Player;
         let (place, angle) = between(view.scene.previous, state, row, view.scene.alpha);
         let windup_ticks = view.scene.setup.tick_rate.ticks_in_ms(rules.windup_ms).max(1) as f32;
-        // A blow that is due at a tick falls while that tick runs.
+        // An attack that is due at a tick hits while that tick runs.
         let left = |due: Tick| due.0 as f32 + 1.0 - view.now;
         let windup = Some(units.strike_at[row]).filter(|&due| due != Tick::NEVER);
         Self {
@@ -71,12 +71,13 @@ impl Body {
     }
 }
 
-/// Radius of a base, tiles: what the body takes in the simulation, so that neighbours do not hide each other.
+/// Returns the radius of a base, in tiles: that of the body in the simulation, so that neighbours do not hide each
+/// other.
 pub(super) fn radius(rules: &UnitRules) -> f32 {
     rules.radius as f32 / 1000.0
 }
 
-/// Where a unit of `current` is and looks, in tiles and radians.
+/// Interpolates the position and the facing angle of a unit of `current`, in tiles and radians.
 fn between(previous: &GameState, current: &GameState, row: usize, alpha: f32) -> (Vec2, f32) {
     let units = &current.units;
     let (place, facing) = (point(units.x[row], units.y[row]), units.facing[row]);

@@ -1,4 +1,4 @@
-//! Shapes with smooth edges, gathered into few triangle meshes over one texture.
+//! Anti-aliased shapes, batched into few triangle meshes over one texture.
 
 use std::f32::consts::TAU;
 
@@ -7,17 +7,17 @@ use super::colours::INK;
 use super::shapes::{Circle, Points, corners, for_each_mitre, grown};
 use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
 
-/// What `Conf::draw_call_vertex_capacity` must be: a mesh never holds more.
+/// Value for `Conf::draw_call_vertex_capacity`: the maximum number of vertices of a mesh.
 pub(crate) const VERTEX_CAPACITY: usize = 24_576;
-/// What `Conf::draw_call_index_capacity` must be: a mesh never holds more.
+/// Value for `Conf::draw_call_index_capacity`: the maximum number of indices of a mesh.
 pub(crate) const INDEX_CAPACITY: usize = 65_536;
 
-/// Half the width over which an edge fades, pixels.
+/// Half the width over which an edge fades, in pixels.
 const FEATHER: f32 = 0.5;
-/// Side of the two upper cells of the atlas, pixels: a white one, then a soft disc. Sprites follow below.
+/// Side of the two upper cells of the atlas, in pixels: a white one, then a soft disc. Sprites follow below.
 const CELL: u16 = 64;
 
-/// A place in the white cell, in coordinates of the texture.
+/// Point in the white cell, in texture coordinates.
 const WHITE_AT: Vec2 = vec2(0.02, 0.02);
 
 /// All shapes of a frame.
@@ -25,9 +25,9 @@ pub(super) struct Canvas {
     batches: Vec<Mesh>,
     current: usize,
     atlas: Texture2D,
-    /// Size of a pixel of the atlas in its coordinates.
+    /// Size of a pixel of the atlas, in texture coordinates.
     texel: Vec2,
-    /// The corners of round shapes.
+    /// Corners of round shapes.
     pub(super) circle: Circle,
 }
 
@@ -44,7 +44,7 @@ impl Canvas {
         canvas
     }
 
-    /// Forgets the last frame and keeps its allocations.
+    /// Discards the last frame but keeps its allocations.
     pub(super) fn clear(&mut self) {
         for batch in &mut self.batches {
             batch.vertices.clear();
@@ -53,7 +53,7 @@ impl Canvas {
         self.current = 0;
     }
 
-    /// Mixes all that was gathered with the darkest colour, as if that lay over it.
+    /// Blends everything drawn so far with the darkest colour, like a translucent layer over it.
     pub(super) fn darken(&mut self, share: f32) {
         let ink: [u8; 4] = INK.into();
         let mixed = |from: u8, to: u8| (f32::from(from) + (f32::from(to) - f32::from(from)) * share) as u8;
@@ -63,7 +63,7 @@ impl Canvas {
         }
     }
 
-    /// Draws what was gathered, with one draw call for each mesh; how many.
+    /// Draws all meshes. Returns the number of draw calls, one per mesh.
     pub(super) fn flush(&self) -> usize {
         let used = self.batches.iter().filter(|batch| !batch.indices.is_empty());
         used.map(draw_mesh).count()
@@ -77,7 +77,7 @@ impl Canvas {
         });
     }
 
-    /// A mesh with room for a shape, and the number of its next vertex.
+    /// Returns a mesh with room for a shape, and the index of its next vertex.
     fn room(&mut self, vertices: usize, indices: usize) -> (&mut Mesh, u16) {
         let mesh = &self.batches[self.current];
         if mesh.vertices.len() + vertices >= VERTEX_CAPACITY || mesh.indices.len() + indices >= INDEX_CAPACITY
@@ -99,7 +99,7 @@ impl Canvas {
         self.shade(corners.map(|(x, y)| (vec2(rect.x + rect.w * x, rect.y + rect.h * y), colour)));
     }
 
-    /// A frame inside the edge of `rect`.
+    /// Draws a frame inside the edge of `rect`.
     pub(super) fn frame(&mut self, rect: Rect, width: f32, colour: Color) {
         let Rect { x, y, w, h } = rect;
         self.rect(Rect::new(x, y, w, width), colour);
@@ -108,23 +108,23 @@ impl Canvas {
         self.rect(Rect::new(x + w - width, y + width, width, h - 2.0 * width), colour);
     }
 
-    /// Four corners, each with its colour, hard edges.
+    /// Draws a quadrilateral with a colour for each corner and hard edges.
     pub(super) fn shade(&mut self, corners: [(Vec2, Color); 4]) {
         let (mesh, first) = self.room(4, 6);
         mesh.vertices.extend(corners.map(|(at, colour)| vertex(at, colour)));
         mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
     }
 
-    /// A disc that fades from its middle to its edge.
+    /// Draws a disc that fades from its centre to its edge.
     pub(super) fn soft(&mut self, at: Vec2, radius: Vec2, colour: Color) {
         let cell = f32::from(CELL);
         let (across, down) = (vec2(radius.x, 0.0), vec2(0.0, radius.y));
-        // Without its edge, into which its neighbours are filtered.
+        // Leaves out the cell's edge, which texture filtering blends with the neighbours.
         let from = Rect::new(cell + 1.0, 1.0, cell - 2.0, cell - 2.0);
         self.picture(from, at, (across, down), colour);
     }
 
-    /// A picture of the atlas that looks along `forward`; `radius` is that of the base it belongs to.
+    /// Draws a sprite that faces along `forward`; `radius` is that of the base it belongs to.
     pub(super) fn sprite(&mut self, sprite: Sprite, at: Vec2, forward: Vec2, radius: f32, colour: Color) {
         let (cell, covers) = atlas::place(sprite, radius);
         let (ahead, down) = (forward * radius, forward.perp() * radius);
@@ -133,7 +133,7 @@ impl Canvas {
         self.picture(from, middle, (ahead * covers.w / 2.0, down * covers.h / 2.0), colour);
     }
 
-    /// A part of the atlas over a rectangle around `at`, given by half its sides.
+    /// Draws a part of the atlas over a rectangle around `at`, given by its half axes.
     fn picture(&mut self, from: Rect, at: Vec2, (across, down): (Vec2, Vec2), colour: Color) {
         let texel = self.texel;
         let (mesh, first) = self.room(4, 6);
@@ -145,9 +145,9 @@ impl Canvas {
         mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
     }
 
-    // Shapes with smooth edges.
+    // Anti-aliased shapes.
 
-    /// A convex shape.
+    /// Draws a convex shape.
     pub(super) fn convex(&mut self, points: &[Vec2], colour: Color) {
         let count = points.len() as u16;
         if count < 3 {
@@ -168,7 +168,7 @@ impl Canvas {
         }
     }
 
-    /// A convex shape and a dark outline around it.
+    /// Draws a convex shape with a dark outline around it.
     pub(super) fn outlined(&mut self, points: &[Vec2], fill: Color, outline: Color, width: f32) {
         self.convex(&grown(points, width), outline);
         self.convex(points, fill);
@@ -179,17 +179,17 @@ impl Canvas {
         self.convex(&points, colour);
     }
 
-    /// The corners of a circle, as many as its size needs.
+    /// Returns the corners of a circle; their number depends on its size.
     pub(super) fn round(&self, at: Vec2, radius: f32) -> Points {
         self.circle.round(at, radius)
     }
 
-    /// A whole ring; `radius` is that of its middle line.
+    /// Draws a whole ring; `radius` is that of its centre line.
     pub(super) fn ring(&mut self, at: Vec2, radius: f32, width: f32, colour: Color) {
         self.arc(at, radius, width, (0.0, TAU), colour);
     }
 
-    /// A part of a ring from one angle to another, clockwise on the screen from the right.
+    /// Draws a part of a ring between two angles, clockwise on the screen from the right.
     pub(super) fn arc(&mut self, at: Vec2, radius: f32, width: f32, (from, to): (f32, f32), colour: Color) {
         let share = (to - from).abs() / TAU;
         let parts = (corners(radius) as f32 * share).ceil().max(1.0) as u16;
@@ -213,7 +213,7 @@ impl Canvas {
         self.fading_line((a, colour), (b, colour), width);
     }
 
-    /// A line from one colour to another.
+    /// Draws a line with a colour gradient.
     pub(super) fn fading_line(&mut self, (a, from): (Vec2, Color), (b, to): (Vec2, Color), width: f32) {
         let side = (b - a).perp().normalize_or_zero();
         let (half, core) = (width / 2.0 + FEATHER, (width / 2.0 - FEATHER).max(0.0));
@@ -227,7 +227,7 @@ impl Canvas {
         strip(mesh, first, first + 4);
     }
 
-    /// Dashes along a line; `shift` moves them toward `b`, in pixels.
+    /// Draws a dashed line; `shift` moves the dashes toward `b`, in pixels.
     pub(super) fn dashes(
         &mut self,
         (a, b): (Vec2, Vec2),
@@ -248,19 +248,19 @@ impl Canvas {
     }
 }
 
-/// Triangles between two rows of four vertices.
+/// Adds the triangles between two rows of four vertices.
 fn strip(mesh: &mut Mesh, a: u16, b: u16) {
     for row in 0..3 {
         mesh.indices.extend([a + row, a + row + 1, b + row + 1, a + row, b + row + 1, b + row]);
     }
 }
 
-/// A corner in plain colour: its texture coordinates are in the white cell, whatever the atlas' size.
+/// Returns a vertex of plain colour: its texture coordinates lie in the white cell, regardless of the atlas's size.
 fn vertex(at: Vec2, colour: Color) -> Vertex {
     Vertex::new(at.x, at.y, 0.0, WHITE_AT.x, WHITE_AT.y, colour)
 }
 
-/// The atlas without sprites.
+/// Paints the atlas without sprites.
 fn plain_atlas() -> Image {
     let (width, height) = atlas::extent();
     let clear = Color::new(0.0, 0.0, 0.0, 0.0);

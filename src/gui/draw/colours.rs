@@ -1,4 +1,4 @@
-//! The palette. Each colour has one meaning; nothing else may borrow it.
+//! The palette. Each colour has one meaning; nothing else may use it.
 
 use macroquad::color::Color;
 
@@ -14,14 +14,14 @@ pub(crate) const GOLD: Color = Color::from_hex(0xffd166);
 pub(crate) const RED: Color = Color::from_hex(0xff4d5e);
 /// Hits.
 pub(crate) const WHITE: Color = Color::from_hex(0xffffff);
-/// Under text, at 80 %.
+/// Background of text, at 80 % opacity.
 pub(crate) const PLATE: Color = alpha(Color::from_hex(0x12161f), 0.8);
-/// Outlines, and the table beyond the ground.
+/// Outlines, and the table around the ground.
 pub(crate) const INK: Color = Color::from_hex(0x0b0e14);
-/// Beyond the edge of the ground.
+/// Area beyond the edge of the ground.
 pub(crate) const TABLE: Color = Color::from_hex(0x12161f);
 
-/// What tints are mixed with.
+/// Colour with which tints are mixed.
 const CREAM: Color = Color::from_hex(0xf4f1ea);
 
 const TEAMS: [Color; 4] = [
@@ -31,18 +31,18 @@ const TEAMS: [Color; 4] = [
     Color::from_hex(0x7fe0b0),
 ];
 
-/// The colour of a team; neutral for none.
+/// Returns the colour of a team; neutral for none.
 pub(crate) fn team(team: u8) -> Color {
     TEAMS.get(usize::from(team)).copied().unwrap_or(NEUTRAL)
 }
 
-/// A tint of a team's colour that stands out of its base.
+/// Returns a tint of a team's colour that stands out from its base.
 pub(crate) fn light(team: Color) -> Color {
     mix(team, CREAM, 0.72)
 }
 
-/// How a piece says whose side it is on, in greys, too: own pieces are dark with a light rim and a light
-/// figure, others bright with a dark rim and a dark figure.
+/// Side of a piece, recognisable in greys, too: own pieces are dark with a light rim and a light figure, others
+/// bright with a dark rim and a dark figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Own,
@@ -50,7 +50,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// The rim of a base.
+    /// Returns the colour of a base's rim.
     pub(crate) fn rim(self, team: Color) -> Color {
         match self {
             Self::Own => mix(team, CREAM, 0.45),
@@ -58,7 +58,7 @@ impl Side {
         }
     }
 
-    /// What the rim encloses.
+    /// Returns the colour inside the rim.
     pub(crate) fn face(self, team: Color) -> Color {
         match self {
             Self::Own => mix(INK, self.rim(team), 0.3),
@@ -66,7 +66,7 @@ impl Side {
         }
     }
 
-    /// The figure on the face.
+    /// Returns the colour of the figure on the face.
     pub(crate) fn figure(self, team: Color) -> Color {
         match self {
             Self::Own => light(team),
@@ -75,12 +75,12 @@ impl Side {
     }
 }
 
-/// The same colour, that opaque.
+/// Returns the same colour with this opacity.
 pub(crate) const fn alpha(colour: Color, alpha: f32) -> Color {
     Color { a: alpha, ..colour }
 }
 
-/// From `a` at 0 to `b` at 1.
+/// Interpolates from `a` at 0 to `b` at 1.
 pub(crate) fn mix(a: Color, b: Color, share: f32) -> Color {
     let part = |a: f32, b: f32| a + (b - a) * share;
     Color::new(part(a.r, b.r), part(a.g, b.g), part(a.b, b.b), part(a.a, b.a))

@@ -12,7 +12,7 @@ use super::outlines::base_points;
 use super::shapes::Points;
 use super::view::View;
 
-/// Cracks by the share of hit points below which they are seen, in radii of the crystal.
+/// Cracks, in radii of the crystal, by the share of hit points below which they appear.
 const CRACKS: [(f32, &[(f32, f32)]); 6] = [
     (0.75, &[(0.55, -0.8), (0.28, -0.42), (0.42, -0.1), (0.12, 0.12)]),
     (0.75, &[(0.28, -0.42), (-0.05, -0.5)]),
@@ -48,7 +48,7 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     }
 }
 
-/// Six facets, lit from the upper left; rubble when it is destroyed.
+/// Draws six facets, lit from the upper left; rubble once the core is destroyed.
 fn draw_crystal(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, colour: Color, health: f32) {
     let corners: Points =
         (0..6).map(|i| at + Vec2::from_angle(i as f32 * TAU / 6.0 - FRAC_PI_2) * radius).collect();
@@ -78,7 +78,7 @@ fn draw_crystal(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, col
     }
 }
 
-/// Hit points around the plinth, from the top clockwise.
+/// Draws the hit points around the plinth, clockwise from the top.
 fn draw_gauge(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, colour: Color, health: f32) {
     let (gauge, width) = (radius + 0.42 * view.tile, 0.24 * view.tile);
     canvas.ring(at, gauge, width + view.line * 1.5, INK);
@@ -88,7 +88,7 @@ fn draw_gauge(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, colou
     }
 }
 
-/// Closed: a whole shell. Open: its broken pieces, in red.
+/// Draws the shield: a whole shell while it is closed, its broken pieces in red while it is open.
 fn draw_shield(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, colour: Color, is_open: bool) {
     let shell = radius + 0.95 * view.tile;
     if !is_open {
@@ -103,7 +103,7 @@ fn draw_shield(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, colo
         }
         return;
     }
-    // It throbs once a second: this is where the match is decided.
+    // An open core pulses once a second: here the match is decided.
     let throb = 0.65 + 0.35 * (view.scene.time_s * TAU).cos();
     for i in 0..8 {
         let middle = (i as f32 + 0.5) * TAU / 8.0;

@@ -1,4 +1,5 @@
-//! Whether fights read: how much of each base stays free in a crowd, and whether sides differ in greys.
+//! Tests that fights are legible: the share of each base that stays visible in a crowd, and the contrast of sides in
+//! greys.
 
 use std::sync::Arc;
 
@@ -17,14 +18,14 @@ use super::shapes::{Circle, Points};
 use super::view::View;
 use super::{Camera, Scene, layout};
 
-/// Minions of each side in the crowd.
+/// Number of minions of each side in the crowd.
 const MINIONS: usize = 12;
-/// Most of a base that others may cover.
+/// Maximum share of a base that others may cover.
 const COVERED_MOST: f32 = 0.2;
-/// Least contrast between the rims of both sides.
+/// Minimum contrast between the rims of the two sides.
 const CONTRAST_LEAST: f32 = 3.0;
 
-/// Two heroes and their minions who fight for the middle circle. Nobody is hurt enough to die.
+/// Runs a fight of two heroes and their minions over the middle circle. No unit dies.
 fn crowd() -> World {
     let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
     let mut rules = (*data::rules("standard").expect("built in")).clone();
@@ -80,8 +81,9 @@ fn pose(body: &Body, line: f32) -> Pose {
     }
 }
 
-/// What of a unit at rest may lie over others, and how opaque. A minion's base, whatever the order, so that
-/// figures within it count, too; a hero's base lies below all, and only what stands on it counts.
+/// Returns the parts of a unit at rest that may cover others, with their opacity. A minion counts with its base, in
+/// any drawing order, so that figures within it count, too; a hero's base is drawn below all others, so only the
+/// figure on it counts.
 fn covers(circle: &Circle, body: &Body, line: f32) -> Vec<(Points, f32)> {
     if !body.is_hero {
         return vec![(body_points(circle, body.at, body.radius, body.team), 1.0)];
@@ -98,7 +100,7 @@ fn contains(points: &[Vec2], at: Vec2) -> bool {
     (0..points.len()).all(|i| side(i) >= 0.0) || (0..points.len()).all(|i| side(i) <= 0.0)
 }
 
-/// The share of a shape that lies under others, each as opaque as it is.
+/// Returns the share of a shape that others cover, weighted by their opacity.
 fn covered(shape: &[Vec2], others: &[(Points, f32)]) -> f32 {
     const STEPS: u16 = 40;
     let low = shape.iter().copied().reduce(Vec2::min).expect("corners");
@@ -154,7 +156,7 @@ fn a_piece_at_rest_lies_within_its_body() {
     }
 }
 
-/// Deuteranopia and protanopia, of linear RGB: severity 1.0 in Machado, Oliveira and Fernandes, "A
+/// Matrices for deuteranopia and protanopia, of linear RGB: severity 1.0 in Machado, Oliveira and Fernandes, "A
 /// Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009.
 const DEFICIENCIES: [[[f32; 3]; 3]; 3] = [
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
@@ -170,7 +172,7 @@ const DEFICIENCIES: [[[f32; 3]; 3]; 3] = [
     ],
 ];
 
-/// Relative luminance of a colour as WCAG 2 defines it, after a matrix for a deficiency.
+/// Returns the relative luminance (WCAG 2) of a colour after the matrix of a deficiency.
 fn luminance(colour: Color, matrix: &[[f32; 3]; 3]) -> f32 {
     let linear = [colour.r, colour.g, colour.b].map(|part| match part {
         ..=0.040_45 => part / 12.92,

@@ -1,5 +1,5 @@
-//! What outlasts the tick in which it happened: hits, deaths, arrows that missed. Told by the events of a
-//! tick; what has none, by the difference between two states.
+//! Visual effects that outlast the tick in which they begin: hits, deaths, arrows that missed. They are derived from
+//! the events of a tick, and where there is no event, from the difference between two states.
 
 use std::collections::VecDeque;
 
@@ -15,35 +15,35 @@ use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
 use super::outlines::{body_points, turned};
 use super::view::{View, ease_out, milli, point, radians, rules_of};
 
-/// How long the dead lie, and arrows stick, seconds.
+/// Lifetime of the marks of dead units and of stuck arrows, in seconds.
 const FALLEN_S: f32 = 10.0;
 const STUCK_S: f32 = 3.0;
-/// How much of the mark of the dead is left under the feet of the living, and how near these are and how far
-/// they must be for none and all of it, tiles.
+/// Opacity of a dead unit's mark under living units, and the distances from these at which it is lowest and full, in
+/// tiles.
 const FALLEN_IN_CROWD: f32 = 0.12;
 const FALLEN_ROOM: (f32, f32) = (0.6, 1.6);
-/// How long chips fly, a ring spreads, seconds.
+/// Lifetime of a chip and of a ring, in seconds.
 const CHIP_S: f32 = 0.4;
 const PULSE_S: f32 = 0.45;
-/// In how long the dead fold flat, seconds.
+/// Time in which a dead unit folds flat, in seconds.
 const FOLD_S: f32 = 0.18;
-/// Most of each kind at once; the oldest give way.
+/// Maximum number of effects of each kind; the oldest are dropped first.
 const MOST: usize = 512;
-/// A striker is at most this far from where its blow fell, and an arrow from whom it hit, tiles.
+/// Maximum distance of an attacker from its hit, and of an arrow from its target, in tiles.
 const NEAR: f32 = 1.0;
 const ARROW_NEAR: f32 = 1.2;
 const LONG_AGO: f32 = -1.0e6;
 
-/// What is remembered of a unit.
+/// Effect state of a unit.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     generation: u16,
-    /// Tiles.
+    /// Distance walked, in tiles.
     pub(super) walked: f32,
-    /// When it was last hit, in ticks, and where to that pushed it, on the screen.
+    /// Time of the last hit on the unit, in ticks, and the direction in which it pushed, on the screen.
     pub(super) hit_at: f32,
     pub(super) hit_away: Vec2,
-    /// When its last blow fell, in ticks.
+    /// Time of the unit's last attack, in ticks.
     pub(super) struck_at: f32,
 }
 
@@ -59,7 +59,7 @@ struct Fallen {
     kind: AttackBehaviour,
 }
 
-/// An arrow in the ground, a chip, or a ring: something at a place with a way of its own.
+/// Moving effect: a stuck arrow, a chip, or a ring.
 struct Mark {
     at: Vec2,
     way: Vec2,
@@ -67,13 +67,13 @@ struct Mark {
     team: u8,
 }
 
-/// Everything that outlasts the tick in which it happened. Places are tiles.
+/// All effects that outlast a tick. Positions are in tiles.
 pub(super) struct Effects {
     slots: Vec<Memory>,
     fallen: VecDeque<Fallen>,
     stuck: VecDeque<Mark>,
     chips: VecDeque<Mark>,
-    /// `way.x` is the radius a ring spreads to.
+    /// Rings; `way.x` is the final radius.
     pulses: VecDeque<Mark>,
     core_hits: [f32; PLAYERS_MAX],
 }
@@ -97,12 +97,12 @@ impl Effects {
         memory.filter(|memory| memory.generation == id.generation).unwrap_or(NOTHING)
     }
 
-    /// When a core was last hit, in ticks.
+    /// Returns the time of the last hit on a core, in ticks.
     pub(super) fn core_hit(&self, player: PlayerId) -> f32 {
         self.core_hits.get(player.index()).copied().unwrap_or(LONG_AGO)
     }
 
-    /// Takes in the ticks between two states, and what happened in them.
+    /// Records the ticks between two states and their events.
     pub(super) fn observe(
         &mut self,
         setup: &Setup,
@@ -119,7 +119,7 @@ impl Effects {
             }
         }
         for happened in events.iter() {
-            // An event shows in the state after its tick. Nothing happens in a paused tick.
+            // Effects of a tick are visible in the state after it. Nothing happens in a paused tick.
             let when = clock_of(current, happened.tick) + 1.0;
             match happened.event {
                 Event::Hit { unit, at, by, attack, .. } => {
@@ -149,7 +149,7 @@ impl Effects {
         self.prune(now, setup.tick_rate.hz() as f32);
     }
 
-    /// What is remembered of a unit, from now on if nothing was.
+    /// Returns the effect state of a unit, created on demand.
     fn remember(&mut self, id: UnitId) -> &mut Memory {
         let slot = usize::from(id.index);
         if slot >= self.slots.len() {
@@ -162,7 +162,7 @@ impl Effects {
         memory
     }
 
-    /// `way` is where the blow went, if that is known.
+    /// Records a hit; `way` is its direction, if known.
     fn hit(
         &mut self,
         (previous, current): (&GameState, &GameState),
@@ -175,7 +175,7 @@ impl Effects {
             let row = state.row(unit)?;
             Some((state.team(row), -Vec2::from_angle(radians(state.units.facing[row]))))
         };
-        // Who was born and died since the last look is missed.
+        // A unit that was born and died between two states has no effects.
         let Some((team, back)) = side(previous).or_else(|| side(current)) else { return };
         let away = way.unwrap_or(back);
         let memory = self.remember(unit);
@@ -183,7 +183,7 @@ impl Effects {
         self.scatter(at, away, when, team, 3, u32::from(unit.index));
     }
 
-    /// The blade of the swordsman who stands there swings.
+    /// Swings the blade of the swordsman at this position.
     fn strike(&mut self, current: &GameState, player: PlayerId, at: Vec2, when: f32) {
         let own = |&row: &usize| {
             current.units.owner[row] == player && current.units.attack[row] == AttackBehaviour::Swordsman
@@ -199,7 +199,7 @@ impl Effects {
         let Fallen { at, angle, since, team, control, .. } = fallen;
         let is_hero = control == ControlBehaviour::Player;
         let memory = self.memory(unit);
-        // The last blow; none hits those whose team is out.
+        // Whether a hit killed it: units of an eliminated team die without one.
         let was_hit = memory.hit_at == since;
         let away =
             if was_hit { vec2(memory.hit_away.x, -memory.hit_away.y) } else { -Vec2::from_angle(angle) };
@@ -210,12 +210,12 @@ impl Effects {
         }
     }
 
-    /// A ring that spreads to a radius, tiles.
+    /// Adds a ring that spreads to a radius, in tiles.
     fn pulse(&mut self, at: Vec2, radius: f32, since: f32, team: u8) {
         push(&mut self.pulses, Mark { at, way: vec2(radius, 0.0), since, team });
     }
 
-    /// Chips of a team's colour, away from a blow.
+    /// Adds chips of a team's colour that fly away from a hit.
     fn scatter(&mut self, at: Vec2, away: Vec2, now: f32, team: u8, count: u32, seed: u32) {
         for chip in 0..count {
             let (turn, speed) = (noise(now as u32, seed, chip * 2), noise(now as u32, seed, chip * 2 + 1));
@@ -224,7 +224,7 @@ impl Effects {
         }
     }
 
-    /// Arrows that are gone and hit nobody stick where they came down. No event tells of those that miss.
+    /// Sticks arrows that vanished without a hit into the ground. No event reports a miss.
     fn observe_arrows(
         &mut self,
         setup: &Setup,
@@ -258,7 +258,7 @@ impl Effects {
         }
     }
 
-    /// Cores that lost hit points, to a blow or, of which no event tells, to sudden death.
+    /// Records cores that lost hit points, by an attack or by sudden death, for which there is no event.
     fn observe_cores(&mut self, setup: &Setup, previous: &GameState, current: &GameState, now: f32) {
         for player in current.player_ids() {
             let seat = player.index();
@@ -289,7 +289,7 @@ impl Effects {
 
     // Drawing.
 
-    /// What lies on the ground.
+    /// Draws the marks on the ground.
     pub(super) fn draw_marks(&self, canvas: &mut Canvas, view: &View<'_>) {
         for fallen in &self.fallen {
             draw_fallen(canvas, view, fallen);
@@ -318,7 +318,7 @@ impl Effects {
             if !(0.0..1.0).contains(&share) {
                 continue;
             }
-            // They slow down as they fly.
+            // Chips slow down in flight.
             let at = chip.at + chip.way * CHIP_S * (share - share * share / 2.0) * 2.0;
             let way = chip.way.normalize_or_zero().rotate(Vec2::from_angle(share * 6.0));
             let corners = [vec2(0.16, 0.0), vec2(-0.1, 0.1), vec2(-0.1, -0.1)];
@@ -327,7 +327,7 @@ impl Effects {
         }
     }
 
-    /// Arrows in flight.
+    /// Draws arrows in flight.
     pub(super) fn draw_arrows(&self, canvas: &mut Canvas, view: &View<'_>) {
         let state = view.state();
         for arrow in 0..state.projectiles.len() {
@@ -353,7 +353,7 @@ impl Effects {
     }
 }
 
-/// A piece folds flat, and its mark stays.
+/// Draws a dead unit that folds flat, and its mark.
 fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     let age = view.age(fallen.since);
     if age < 0.0 {
@@ -370,7 +370,7 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     let shape: super::shapes::Points =
         body_points(&canvas.circle, at, radius, fallen.team).iter().map(flat).collect();
     canvas.outlined(&shape, alpha(colour, fade), alpha(INK, 0.6 * fade), view.line * 0.6);
-    // The weapon lies across it.
+    // The weapon lies across the base.
     let way = Vec2::from_angle(-fallen.angle + 0.9);
     let length = radius * if fallen.kind == AttackBehaviour::Archer { 0.7 } else { 0.95 };
     let (a, b) = (flat(&(at - way * length)), flat(&(at + way * length)));
@@ -378,7 +378,7 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     canvas.line(a, b, view.line * 0.7, alpha(mix(GROUND, NEUTRAL, 0.55), fade));
 }
 
-/// Whether a place is free of living units: 0 where one stands, 1 far from all.
+/// Returns 0 where a living unit stands, 1 far from all of them.
 fn room_at(state: &GameState, at: Vec2) -> f32 {
     let apart = (0..state.units.len()).map(|row| place(state, row).distance_squared(at));
     let nearest = apart.fold(f32::INFINITY, f32::min).sqrt();
@@ -393,7 +393,7 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
 }
 
-/// Which way a blow of `by` went that hit at `at`: from the nearest of its swords that fell in that tick, or
+/// Returns the direction of a hit by `by` at `at`: from the nearest of its swordsmen that struck in that tick, or
 /// along the nearest of its arrows.
 fn blow_direction(
     previous: &GameState,
@@ -423,7 +423,7 @@ fn blow_direction(
     nearest.and_then(|(_, way)| way.try_normalize())
 }
 
-/// Arrows of `previous` that are no longer there. Both lists are in the order of creation.
+/// Iterates over arrows of `previous` that no longer exist. Both lists are in order of creation.
 fn gone_arrows<'a>(previous: &'a GameState, current: &'a GameState) -> impl Iterator<Item = usize> + 'a {
     let key = |state: &GameState, arrow: usize| {
         (state.projectiles.born_at[arrow], state.projectiles.shooter[arrow])
@@ -436,7 +436,7 @@ fn gone_arrows<'a>(previous: &'a GameState, current: &'a GameState) -> impl Iter
     })
 }
 
-/// Where the unit in `row` is, tiles.
+/// Returns the position of the unit in `row`, in tiles.
 fn place(state: &GameState, row: usize) -> Vec2 {
     point(state.units.x[row], state.units.y[row])
 }
@@ -449,18 +449,18 @@ fn arrow_way(state: &GameState, arrow: usize) -> Vec2 {
     point(state.projectiles.vx[arrow], state.projectiles.vy[arrow])
 }
 
-/// The clock of the match at a tick that is not before the last pause of this state.
+/// Returns the clock of the match at a tick that is not before the last pause of this state.
 fn clock_of(state: &GameState, tick: Tick) -> f32 {
     tick.since(Tick(state.globals.paused[0])) as f32
 }
 
-/// Place of an arrow when the clock of the match is at `now`, in tiles.
+/// Returns the position of an arrow when the clock of the match is at `now`, in tiles.
 fn arrow_place(state: &GameState, arrow: usize, now: f32) -> Vec2 {
     let flown = (now - state.projectiles.born_at[arrow].0 as f32).max(0.0);
     point(state.projectiles.x[arrow], state.projectiles.y[arrow]) + arrow_way(state, arrow) * flown
 }
 
-/// An even number from 0 to 1 that depends on its arguments alone.
+/// Returns a pseudo-random number, uniform from 0 to 1, that depends only on the arguments.
 fn noise(a: u32, b: u32, c: u32) -> f32 {
     let mut mixed = a.wrapping_mul(0x9e37_79b9) ^ b.wrapping_mul(0x85eb_ca6b) ^ c.wrapping_mul(0xc2b2_ae35);
     mixed ^= mixed >> 15;

@@ -1,5 +1,5 @@
-//! The pieces: bases by team, figures by kind. A figure is drawn in units of its base's radius, looking
-//! along x with y to its left.
+//! Pieces: bases by team, figures by kind. A figure is drawn in units of its base's radius; x points forward, y to
+//! its left.
 
 use macroquad::prelude::{Vec2, vec2};
 use sim::AttackBehaviour;
@@ -9,10 +9,10 @@ use super::colours::{self, INK, Side, WHITE, alpha, mix};
 use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, EDGE, HAND, Pose, WEDGE, body_points};
 use super::{atlas, outlines, sprites};
 
-/// How opaque a hero's pennant is over who stands behind it.
+/// Opacity of a hero's pennant over the units behind it.
 pub(super) const PENNANT_ALPHA: f32 = 0.75;
 
-/// The base: a dark edge, the rim, the face. All of it lies within the radius.
+/// Draws the base: a dark edge, the rim, the face. All of it lies within the radius.
 pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
     if !is_hero && atlas::suits(pose.radius) {
         return sprites::draw_base(canvas, pose);
@@ -25,9 +25,9 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
     }
 }
 
-/// The figure of a kind; `pose.at` may differ from the base's by its bob and lean.
+/// Draws the figure of a kind; `pose.at` may differ from the base's centre by its bob and lean.
 pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviour) {
-    // A dark figure looks larger than a light one, and must not swallow the bright face.
+    // A dark figure looks larger than a light one, and must leave most of the bright face visible.
     let size = if pose.side == Side::Other { 0.8 } else { 1.0 };
     let pose = &Pose { radius: pose.radius * size, ..*pose };
     match kind {
@@ -39,8 +39,8 @@ pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviou
     }
 }
 
-/// A shield like a chevron before it, a blade at its right: drawn back while a blow is wound up, then
-/// through the arc.
+/// Draws a chevron-shaped shield in front and a blade at the right: drawn back during the windup, then swung along
+/// the arc.
 fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
     let angle = match pose.swing {
         Some(through) => -1.4 + 2.6 * through,
@@ -59,7 +59,7 @@ fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
     outlined_pair(canvas, pose, &CHEVRON);
 }
 
-/// A slim wedge and the arc of a bow before it.
+/// Draws a slim wedge with the arc of a bow in front.
 fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
     let light = pose.weapon();
     let ahead = pose.forward.y.atan2(pose.forward.x);
@@ -79,7 +79,7 @@ fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
     }
 }
 
-/// A shape and its mirror image: both outlines lie below both fills.
+/// Draws a shape and its mirror image: both outlines lie below both fills.
 fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32, f32); N]) {
     let fill = pose.figure();
     let (left, right) = (pose.shape(*half), pose.shape(half.map(|(x, y)| (x, -y))));
@@ -87,11 +87,11 @@ fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32,
         canvas.convex(&super::shapes::grown(side, pose.line * 0.5), INK);
     }
     canvas.convex(&left, fill);
-    // The right half lies in the shade: which way it looks can be told from that, too.
+    // The right half is shaded, which shows the facing direction, too.
     canvas.convex(&right, if pose.is_white { fill } else { mix(fill, colours::team(pose.team), 0.3) });
 }
 
-/// A cape behind a hero; `sway` moves its end sideways.
+/// Draws a hero's cape; `sway` moves its end sideways.
 pub(super) fn draw_cape(canvas: &mut Canvas, pose: &Pose, sway: f32) {
     let colour = pose.tint(mix(colours::team(pose.team), INK, 0.22));
     let cape = pose.shape([(0.0, 0.5), (0.0, -0.5), (-1.3, -0.7 + sway), (-1.45, sway), (-1.3, 0.7 + sway)]);
@@ -100,7 +100,7 @@ pub(super) fn draw_cape(canvas: &mut Canvas, pose: &Pose, sway: f32) {
     canvas.line(fold[0], fold[1], pose.line * 0.6, alpha(INK, 0.6));
 }
 
-/// A pole and a flag, upright on the screen; larger while a banner lasts. Who stands behind shows through.
+/// Draws a pole and a flag, upright on the screen; larger while a banner lasts. Units behind it show through.
 pub(super) fn draw_pennant(canvas: &mut Canvas, pose: &Pose, wave: f32, is_banner: bool) {
     let colour = colours::team(pose.team);
     let (foot, flag) = pennant(pose, wave, is_banner);
@@ -109,7 +109,7 @@ pub(super) fn draw_pennant(canvas: &mut Canvas, pose: &Pose, wave: f32, is_banne
     canvas.line(foot, flag[0], pose.line * 0.7, alpha(colours::light(colour), PENNANT_ALPHA));
 }
 
-/// The foot of a pole, and the flag, from the top of the pole.
+/// Returns the foot of the pole, and the flag, from the top of the pole.
 pub(super) fn pennant(pose: &Pose, wave: f32, is_banner: bool) -> (Vec2, [Vec2; 3]) {
     let unit = pose.radius * if is_banner { 1.3 } else { 0.9 };
     let foot = pose.at - vec2(0.0, pose.radius * 0.2);

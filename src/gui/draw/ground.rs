@@ -1,4 +1,4 @@
-//! The table: ground, grid, walls and rocks. It never competes with what stands on it.
+//! The table: ground, grid, walls and rocks. It stays less conspicuous than everything on it.
 
 use macroquad::math::{Rect, Vec2, vec2};
 use sim::{Rock, Wall};
@@ -8,15 +8,15 @@ use super::colours::{self, GRID, INK, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};
 use super::shapes::Points;
 use super::view::{View, milli};
 
-/// Tiles between lines of the grid.
+/// Spacing of the grid lines, in tiles.
 const GRID_TILES: f32 = 4.0;
-/// Height of the side of a wall, tiles.
+/// Height of the visible side of a wall, in tiles.
 const SIDE: f32 = 0.45;
-/// Way of shadows, tiles: down and to the right.
+/// Offset of shadows, in tiles: down and to the right.
 const SHADOW: Vec2 = vec2(0.3, -0.3);
 
 pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
-    // Behind a menu the lines are hardly seen, and in software they cost as much as all units.
+    // Behind a menu the grid is barely visible, and in software rendering it costs as much as all units.
     if view.is_backdrop {
         return;
     }
@@ -34,8 +34,8 @@ pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// The table around the ground, and its edge, within the viewport. The window is cleared in the colour of
-/// the ground.
+/// Draws the table around the ground, and its edge, within the viewport. The window is cleared in the ground's
+/// colour.
 pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
     let half = milli(view.scene.setup.map.size) / 2.0;
     let ground = px_rect(view, -half, half);
@@ -45,7 +45,7 @@ pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
     canvas.frame(edge, rim, INK);
 }
 
-/// Covers the part of `outer` that lies around `inner`.
+/// Covers the part of `outer` outside `inner`.
 pub(super) fn draw_around(canvas: &mut Canvas, inner: Rect, outer: Rect) {
     let (left, right) = (inner.x.clamp(outer.x, outer.right()), inner.right().clamp(outer.x, outer.right()));
     let (top, bottom) =
@@ -71,7 +71,7 @@ pub(super) fn draw_solids(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// The top covers what the wall blocks; the side hangs below it.
+/// Draws a wall. Its top covers the blocked area; its side extends below that.
 fn draw_wall(canvas: &mut Canvas, view: &View<'_>, wall: &Wall) {
     let (min, max) = (milli(wall.min), milli(wall.max));
     let shadow = px_rect(view, min + SHADOW, max + SHADOW * 1.6);
@@ -85,7 +85,7 @@ fn draw_wall(canvas: &mut Canvas, view: &View<'_>, wall: &Wall) {
     canvas.rect(whole, WALL_SIDE);
     let top = Rect::new(full.x, full.y, full.w, full.h - side);
     canvas.rect(top, WALL);
-    // Blocks, so that its length can be told.
+    // Joints make its length easy to judge.
     let joint = mix(WALL, WALL_SIDE, 0.6);
     let blocks = (max.y - min.y).round() as i32;
     for block in 1..blocks {
@@ -95,13 +95,13 @@ fn draw_wall(canvas: &mut Canvas, view: &View<'_>, wall: &Wall) {
     canvas.rect(Rect::new(top.x, top.y, top.w, (line / 2.0).max(1.0)), mix(WALL, ROCK, 0.7));
 }
 
-/// Seven corners around a raised middle; facets are lit from the upper left.
+/// Draws seven corners around a raised middle, with facets lit from the upper left.
 fn draw_rock(canvas: &mut Canvas, view: &View<'_>, rock: &Rock, seed: usize) {
     let (at, radius) = (milli(rock.at), rock.radius as f32 / 1000.0);
     let middle = view.px(at);
     canvas.soft(view.px(at + SHADOW * 1.2), Vec2::splat(radius * 1.25 * view.tile), alpha(INK, 0.6));
     let corner = |i: usize| {
-        // Twins on both halves of the map look alike, turned.
+        // Mirrored rocks on both halves of the map look alike, rotated.
         let uneven = [0.0, 0.22, -0.1, 0.15, -0.2, 0.08, -0.05][i];
         let turn = if seed.is_multiple_of(2) { 0.0 } else { std::f32::consts::PI };
         let angle = (i as f32 + uneven) * std::f32::consts::TAU / 7.0 + turn;
@@ -123,7 +123,7 @@ fn draw_rock(canvas: &mut Canvas, view: &View<'_>, rock: &Rock, seed: usize) {
     }
 }
 
-/// The pixels of a rectangle given by its lower left and upper right corner.
+/// Returns the pixels of a rectangle given by its lower left and upper right corner.
 fn px_rect(view: &View<'_>, min: Vec2, max: Vec2) -> Rect {
     let (a, b) = (view.px(vec2(min.x, max.y)).round(), view.px(vec2(max.x, min.y)).round());
     Rect::new(a.x, a.y, b.x - a.x, b.y - a.y)

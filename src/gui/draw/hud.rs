@@ -1,5 +1,5 @@
-//! The interface at the top: scores racing to the win, the clock between, and the line that matters. What
-//! is one's own lies at the bottom, see [`super::own`].
+//! The interface at the top: scores with the progress toward the win, the clock between them, and the status line.
+//! The player's own state is at the bottom, see [`super::own`].
 
 use arrayvec::ArrayVec;
 use macroquad::prelude::{Rect, get_frame_time, vec2};
@@ -14,16 +14,16 @@ use super::view::View;
 use super::{own, status};
 use crate::gui::bindings::{Action, key_name};
 
-/// In what time everything of the interface comes to rest, seconds.
+/// Duration of animations of the interface, in seconds.
 const EASE_S: f32 = 0.12;
 
-/// What of the interface moves.
+/// Animated state of the interface.
 #[derive(Default)]
 pub(super) struct Hud {
-    /// Shown shares of the way to the win, by team.
+    /// Shown progress toward the win, by team.
     scores: [f32; 4],
     line: String,
-    /// 0 to 1 as a new line appears.
+    /// Progress of a new line's animation, from 0 to 1.
     line_shown: f32,
 }
 
@@ -36,7 +36,7 @@ impl Hud {
         own::draw(hud, view);
     }
 
-    /// The teams whose bases lie to the left have the place left of the clock, the others the one right of it.
+    /// Draws the teams whose bases are on the left to the left of the clock, the others to the right.
     fn draw_scores(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
         let state = view.state();
         let teams = teams_from_left(view);
@@ -101,7 +101,7 @@ impl Hud {
         };
         hud.write(&label, vec2(inner, row), far);
         let start = outer + side * icon * 3.2;
-        // As much room as the most points leave.
+        // The room for the score is that of the widest one.
         let room = (inner - start).abs() - hud.text.width("0000", Size::Large);
         let label = Label {
             name: &format!("{name}: name"),
@@ -113,7 +113,7 @@ impl Hud {
         hud.write(&label, vec2(start, row), near);
     }
 
-    /// The one line that says what matters now; where it ends.
+    /// Draws the status line. Returns its lower edge.
     fn draw_line(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) -> f32 {
         let (line, colour) = status::line(view);
         if line != self.line {
@@ -132,7 +132,7 @@ impl Hud {
         hud.canvas.disc(vec2(plate.x + pad + mark, row), mark, fade(colour));
         let at = vec2(plate.x + pad + mark * 3.0, row);
         if colour == RED {
-            // The text stays light: red alone is lost on those who see no red.
+            // The text stays light: red text is illegible to people who do not see red.
             hud.canvas.frame(plate, (2.0 * unit).max(1.5), fade(RED));
         }
         let label = Label {
@@ -147,7 +147,7 @@ impl Hud {
     }
 }
 
-/// What must not be missed, below the line, which may say it already.
+/// Draws the last alert below the status line, unless that says the same.
 fn draw_alert(hud: &mut HudCanvas<'_>, view: &View<'_>, line: &str, below: f32) {
     let Some(alert) = &view.scene.alert else { return };
     let (unit, px) = (layout::scale(view.window), hud.text.px(Size::Small));
@@ -171,9 +171,9 @@ struct Score {
     plate: Rect,
 }
 
-/// A step of this frame from `shown` toward `goal`.
+/// Moves `shown` toward `goal` by this frame's share.
 fn ease(shown: f32, goal: f32) -> f32 {
-    // Three time constants are 95 % of the way.
+    // Three time constants cover 95 % of the distance.
     shown + (goal - shown) * (1.0 - (-3.0 * get_frame_time() / EASE_S).exp())
 }
 
@@ -184,7 +184,7 @@ fn clock_rect(text: &Type, view: &View<'_>) -> Rect {
     Rect::new(((view.window.w - width) / 2.0).round(), gap, width.round(), height - 2.0 * gap)
 }
 
-/// Time played; below it who holds each circle.
+/// Draws the match time; below it the owner of each circle.
 fn draw_clock(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     let (plate, unit) = (clock_rect(hud.text, view), layout::scale(view.window));
     hud.plate("clock", plate);
@@ -210,8 +210,8 @@ fn draw_clock(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     }
 }
 
-/// The teams in the order of their bases from left to right; sides change with every rematch. Of equally far ones the
-/// team of the first seat comes first.
+/// Returns the teams in the order of their bases from left to right; sides change with every rematch. Of two at the
+/// same distance, the team of the first seat comes first.
 fn teams_from_left(view: &View<'_>) -> ArrayVec<u8, PLAYERS_MAX> {
     let (state, bases) = (view.state(), &view.scene.setup.map.bases);
     let mut teams: ArrayVec<u8, PLAYERS_MAX> = ArrayVec::new();
@@ -229,7 +229,7 @@ fn teams_from_left(view: &View<'_>) -> ArrayVec<u8, PLAYERS_MAX> {
     teams
 }
 
-/// The names of a team's players, cut to `room` pixels; the own name comes first and is marked.
+/// Joins the names of a team's players, cut to `room` pixels; the player's own name comes first and is marked.
 fn team_names(text: &Type, view: &View<'_>, team: u8, room: f32) -> String {
     const MARK: &str = " (you)";
     let state = view.state();

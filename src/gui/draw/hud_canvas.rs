@@ -1,4 +1,4 @@
-//! What the parts of the interface over the arena are drawn with.
+//! Drawing tools of the interface over the arena.
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
 use sim::AttackBehaviour;
@@ -10,7 +10,7 @@ use super::layout::Recorder;
 use super::outlines::Pose;
 use super::text::{Align, Label, Type};
 
-/// Where the interface is drawn on.
+/// Surfaces on which the interface is drawn.
 pub(super) struct HudCanvas<'a> {
     pub(super) canvas: &'a mut Canvas,
     pub(super) text: &'a mut Type,
@@ -18,7 +18,7 @@ pub(super) struct HudCanvas<'a> {
 }
 
 impl HudCanvas<'_> {
-    /// A plate on the window.
+    /// Draws a plate on the window.
     pub(super) fn plate(&mut self, name: &str, rect: Rect) {
         self.canvas.rect(rect, PLATE);
         self.layout.record(name, "", rect, None);
@@ -28,7 +28,7 @@ impl HudCanvas<'_> {
         self.text.set(self.layout, label, at, align)
     }
 
-    /// A small piece of a team, as its side is drawn in the arena.
+    /// Draws a small piece of a team, in the style of its side in the arena.
     pub(super) fn icon(&mut self, at: Vec2, radius: f32, (team, side): (u8, Side), kind: AttackBehaviour) {
         let pose = Pose {
             at,
@@ -45,7 +45,7 @@ impl HudCanvas<'_> {
         draw_figure(self.canvas, &pose, kind);
     }
 
-    /// A bar that fills from the left, or from the right.
+    /// Draws a bar that fills from the left or from the right.
     pub(super) fn bar(&mut self, rect: Rect, share: f32, from_right: bool, colour: Color) {
         self.canvas.rect(grow(rect, 1.0), INK);
         self.canvas.rect(rect, mix(INK, colour, 0.22));

@@ -1,42 +1,42 @@
-//! Where the interface lies: the share of the window that is the arena, and a record of every text and
-//! control of a frame, by which a test can tell whether anything is cut, covered or too small.
+//! Layout of the interface: the share of the window for the arena, and a record of every text and control of a frame,
+//! by which tests detect text that is cut, covered or too small.
 
 use macroquad::math::Rect;
 
 use crate::gui::window::{text_factor, usual_scale};
 
-/// The least size of any text, pixels.
+/// Minimum size of any text, in pixels.
 pub(crate) const TEXT_LEAST_PX: f32 = 12.0;
-/// Width of the counters of supply and minions, at 1280 x 720.
+/// Width of the counters of supply and minions, in pixels at 1280 x 720.
 const COUNTERS: f32 = 92.0;
-/// Width of a button that trains, at 1280 x 720.
+/// Width of a training button, in pixels at 1280 x 720.
 const TRAIN_BUTTON: f32 = 156.0;
-/// How far rectangles may overlap by rounding, pixels.
+/// Tolerated overlap of rectangles due to rounding, in pixels.
 const SLACK: f32 = 1.0;
 
-/// A text or a control.
+/// Text or control.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// What it is, different from its siblings.
+    /// Name, unique among its siblings.
     pub(crate) name: String,
-    /// The name of the item it must stay in; empty for the window, its own for what floats over all others.
+    /// Name of the item that must contain it; empty for the window, its own name if it floats over all others.
     pub(crate) parent: String,
-    /// Where it is, pixels.
+    /// Bounds, in pixels.
     pub(crate) rect: Rect,
-    /// Size of the type, if it is text.
+    /// Font size in pixels, if it is text.
     pub(crate) text_px: Option<f32>,
     /// The text itself; not of a field.
     pub(crate) text: Option<String>,
 }
 
-/// What was laid out in the last frame. It records only while `enabled`.
+/// Record of the last frame's layout, kept only while `enabled`.
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) enabled: bool,
     pub(crate) items: Vec<Item>,
-    /// The control that the keyboard would press; empty for none.
+    /// Control with keyboard focus; empty for none.
     pub(crate) focused: String,
-    /// Whether a button takes no press yet.
+    /// Whether a button is not yet accepting presses.
     pub(crate) is_inert: bool,
     /// Texts that did not fit.
     cut: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Forgets the last frame.
+    /// Discards the last frame.
     pub(crate) fn begin(&mut self, window: Rect) {
         self.items.clear();
         self.focused.clear();
@@ -53,7 +53,7 @@ impl Recorder {
         self.window = window;
     }
 
-    /// Notes an item.
+    /// Records an item.
     pub(crate) fn record(&mut self, name: &str, parent: &str, rect: Rect, text_px: Option<f32>) {
         if self.enabled {
             self.items.push(Item { name: name.into(), parent: parent.into(), rect, text_px, text: None });
@@ -67,14 +67,14 @@ impl Recorder {
         }
     }
 
-    /// Notes that a text does not fit.
+    /// Records that a text does not fit.
     pub(crate) fn note_cut(&mut self, name: &str, text: &str) {
         if self.enabled {
             self.cut.push(format!("{name} is cut: {text}"));
         }
     }
 
-    /// Everything that is cut, leaves its parent, meets a sibling or is too small to read.
+    /// Lists everything that is cut, leaves its parent, overlaps a sibling or is too small to read.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = self.cut.clone();
         for (at, item) in self.items.iter().enumerate() {
@@ -117,45 +117,45 @@ fn meet(a: Rect, b: Rect) -> bool {
     a.intersect(b).is_some_and(|common| common.w > SLACK && common.h > SLACK)
 }
 
-/// Pixels of the interface over the arena per pixel at 1280 x 720: with the window, the desktop and the player's
-/// setting, as far as economy and hero have room side by side.
+/// Returns the scale of the interface over the arena, relative to 1280 x 720: it grows with the window, the desktop
+/// and the player's setting, as long as economy and hero fit side by side.
 pub(crate) fn scale(window: Rect) -> f32 {
     const LEAST: f32 = 0.75;
     const SIDE_BY_SIDE: f32 = 840.0;
     (usual_scale(window).max(LEAST) * text_factor()).min((window.w / SIDE_BY_SIDE).max(LEAST))
 }
 
-/// The part of the window between the score at the top and the own state at the bottom, where nothing
+/// Returns the part of the window between the score at the top and the player's state at the bottom, where nothing
 /// covers the arena.
 pub(crate) fn arena_viewport(window: Rect) -> Rect {
     let (top, bottom) = (top_strip(window), bottom_strip(window));
     Rect::new(window.x, window.y + top, window.w, (window.h - top - bottom).max(1.0))
 }
 
-/// Height of the strip with the score.
+/// Returns the height of the strip with the score.
 pub(super) fn top_strip(window: Rect) -> f32 {
     (52.0 * scale(window)).max(42.0).round()
 }
 
-/// Height of the strip with the own state.
+/// Returns the height of the strip with the player's state.
 fn bottom_strip(window: Rect) -> f32 {
     (58.0 * scale(window)).max(46.0).round()
 }
 
-/// Where the plates of the own state lie.
+/// Returns the bounds of the plates with the player's state.
 pub(super) fn bottom_plates(window: Rect) -> Rect {
     let (height, gap) = (bottom_strip(window), 4.0 * scale(window));
     Rect::new(gap, window.h - height + gap, window.w - 2.0 * gap, height - 2.0 * gap)
 }
 
-/// The plate with supply, minions and the buttons that train them.
+/// Returns the bounds of the plate with supply, minions and training buttons.
 pub(crate) fn economy_plate(window: Rect) -> Rect {
     let (unit, plates) = (scale(window), bottom_plates(window));
     let w = (COUNTERS + 2.0 * (TRAIN_BUTTON + 4.0)) * unit;
     Rect { w, ..plates }
 }
 
-/// The button that trains the kind at `place`, in an economy plate.
+/// Returns the bounds of the training button at index `place` of an economy plate.
 pub(crate) fn train_button(window: Rect, plate: Rect, place: usize) -> Rect {
     let unit = scale(window);
     let x = plate.x + (COUNTERS + (TRAIN_BUTTON + 4.0) * place as f32) * unit;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_covered_or_small_is_named() {
+    fn cut_covered_and_small_items_are_reported() {
         for (bad, why) in [
             (("text", "plate", [40.0, 2.0, 20.0, 14.0], Some(14.0)), "leaves plate"),
             (("text", "plate", [2.0, 2.0, 20.0, 14.0], Some(11.0)), "text of"),

@@ -1,7 +1,7 @@
-//! The arena and what is written over it, drawn from the two latest states of a match.
+//! The arena and the interface over it, drawn from the two latest states of a match.
 //!
-//! All shapes go into a few meshes over one texture, all type into one draw call after them, so that a
-//! frame is about five draw calls. Places are pixels here; tiles, with y up, end at [`Camera`].
+//! All shapes go into a few meshes over one texture, and all text into one draw call after them: a frame takes about
+//! five draw calls. Positions are in pixels here; [`Camera`] converts from tiles, in which y points up.
 
 mod atlas;
 mod bodies;
@@ -45,81 +45,81 @@ pub(crate) use view::place;
 
 use super::window::window;
 
-/// How much darker than the arena it is behind a menu, 0 to 1.
+/// Darkness of the arena behind a menu, from 0 to 1.
 const BACKDROP_DARK: f32 = 0.45;
-/// Tiles of table around the ground when the whole map is shown.
+/// Width of the table around the ground when the whole map is shown, in tiles.
 const RIM: f32 = 0.35;
 
-/// Which part of the arena is seen, and where in the window.
+/// Visible part of the arena, and its place in the window.
 #[derive(Clone, Debug)]
 pub(crate) struct Camera {
-    /// Tiles from the middle of the map; x to the right, y up.
+    /// Centre, in tiles from the middle of the map; x points right, y up.
     pub(crate) centre: Vec2,
-    /// Tiles from the lower to the upper edge of the viewport.
+    /// Height of the viewport, in tiles.
     pub(crate) tiles_high: f32,
-    /// Pixels from the upper left corner of the window.
+    /// Viewport, in pixels from the upper left corner of the window.
     pub(crate) viewport: Rect,
 }
 
 impl Camera {
-    /// The whole map, as large as the viewport allows; see [`layout::arena_viewport`].
+    /// Shows the whole map, as large as the viewport allows; see [`layout::arena_viewport`].
     pub(crate) fn whole(map: &sim::Map, viewport: Rect) -> Self {
         let size = view::milli(map.size) + 2.0 * RIM;
         let tiles_high = size.y.max(size.x * viewport.h / viewport.w.max(1.0));
         Self { centre: Vec2::ZERO, tiles_high, viewport }
     }
 
-    /// The pixel of a place.
+    /// Converts a position in tiles to pixels.
     pub(crate) fn to_screen(&self, tiles: Vec2) -> Vec2 {
         let from_centre = (tiles - self.centre) * self.px_per_tile();
         self.viewport.center() + vec2(from_centre.x, -from_centre.y)
     }
 
-    /// The place under a pixel.
+    /// Converts a pixel to a position in tiles.
     pub(crate) fn to_tiles(&self, px: Vec2) -> Vec2 {
         let from_centre = (px - self.viewport.center()) / self.px_per_tile();
         self.centre + vec2(from_centre.x, -from_centre.y)
     }
 
-    /// Pixels per tile.
+    /// Returns the scale, in pixels per tile.
     pub(crate) fn px_per_tile(&self) -> f32 {
         self.viewport.h / self.tiles_high
     }
 }
 
-/// What is to be drawn.
+/// Everything to draw.
 pub(crate) struct Scene<'a> {
     pub(crate) setup: &'a sim::Setup,
     pub(crate) previous: &'a sim::GameState,
     pub(crate) current: &'a sim::GameState,
-    /// Between the states: 0 is `previous`, 1 is `current`.
+    /// Interpolation between the states: 0 is `previous`, 1 is `current`.
     pub(crate) alpha: f32,
-    /// Time of the match, for motion.
+    /// Match time for animations, in seconds.
     pub(crate) time_s: f32,
-    /// Nobody for a spectator.
+    /// The player; `None` for a spectator.
     pub(crate) me: Option<sim::PlayerId>,
-    /// By seat.
+    /// Names by seat.
     pub(crate) names: &'a [String],
     pub(crate) selected: &'a [sim::UnitId],
     pub(crate) hovered: Option<sim::UnitId>,
-    /// The selection rectangle, pixels.
+    /// Selection rectangle, in pixels.
     pub(crate) drag: Option<Rect>,
-    /// The last order given.
+    /// Marker of the last order.
     pub(crate) pointer_order: Option<PointerOrder>,
-    /// Whether the own base is selected.
+    /// Whether the player's base is selected.
     pub(crate) base_selected: bool,
     pub(crate) alert: Option<AlertMark>,
-    /// Where the player is to do something, tiles.
+    /// Place at which the tutorial expects the player, in tiles.
     pub(crate) goal: Option<Vec2>,
     pub(crate) net: Option<&'a NetStatus>,
-    /// Whether the own core was hit a moment ago.
+    /// Whether the player's core was just hit.
     pub(crate) is_core_hit: bool,
-    /// For a player: what the hands do about training.
+    /// Training status, for a player.
     pub(crate) training: Option<&'a TrainingStatus>,
 }
 
 impl<'a> Scene<'a> {
-    /// A match at which nobody does anything with a hand.
+    /// Builds a scene without any player input.
     pub(crate) fn of(view: &'a game::View, alpha: f32, time_s: f32) -> Self {
         // While the match is paused nothing moves.
         let alpha = if view.previous.clock() == view.current.clock() { 1.0 } else { alpha };
@@ -145,53 +145,53 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// How the connection does.
+/// State of the connection.
 #[derive(Clone, Debug)]
 pub(crate) struct NetStatus {
     pub(crate) rtt_ms: f32,
-    /// From a click to its effect.
+    /// Time from a click to its effect.
     pub(crate) delay_ms: f32,
-    /// What the match waits for, such as "waiting for Orange: network".
+    /// Cause of a stall, such as "waiting for Orange: network"; `None` while the match runs.
     pub(crate) stalled: Option<String>,
-    /// Whether the match waits because nothing arrives: what was measured before says nothing about now.
+    /// Whether the match is stalled because nothing arrives: then earlier measurements say nothing about the present.
     pub(crate) is_silent: bool,
-    /// Share of datagrams lost, 0 to 1.
+    /// Share of datagrams lost, from 0 to 1.
     pub(crate) loss: f32,
-    /// What was received and dropped, and why.
+    /// Counts of dropped datagrams, by reason.
     pub(crate) dropped: DropCounts,
-    /// The words of the table.
+    /// Authentication string of the table.
     pub(crate) words: Option<AuthString>,
 }
 
-/// The mark of an order.
+/// Marker of an order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PointerOrder {
-    /// Tiles.
+    /// Position, in tiles.
     pub(crate) at: Vec2,
     pub(crate) is_attack: bool,
     pub(crate) age_s: f32,
-    /// How much of the mark is left, from 1 to 0; `None` until the order has run.
+    /// Share of the marker's lifetime that is left, from 1 to 0; `None` until the order has run.
     pub(crate) left: Option<f32>,
 }
 
-/// Something that must not be missed.
+/// Marker of an alert.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AlertMark {
     pub(crate) text: &'static str,
-    /// Tiles.
+    /// Position, in tiles.
     pub(crate) at: Vec2,
     pub(crate) age_s: f32,
 }
 
-/// Draws scenes, and remembers what just happened in them.
+/// Draws scenes, and keeps the effects of recent events.
 pub(crate) struct ArenaPainter {
-    /// What the last frame laid out, while recording is on.
+    /// Layout of the last frame, while recording is enabled.
     pub(crate) layout: layout::Recorder,
-    /// Draw calls of the last frame.
+    /// Number of draw calls in the last frame.
     pub(crate) draw_calls: usize,
     /// Whether hits and refusals flash.
     pub(crate) flashes: bool,
-    /// Whether nobody sees the window: then nothing is drawn.
+    /// Whether the window is hidden, so that nothing is drawn.
     pub(crate) is_hidden: bool,
     canvas: Canvas,
     text: Type,
@@ -216,12 +216,12 @@ impl ArenaPainter {
         }
     }
 
-    /// Whether there is type for all of a text.
+    /// Whether the font has a glyph for every letter of a text.
     pub(crate) fn can_write(&self, text: &str) -> bool {
         self.text.has_letters(text)
     }
 
-    /// Takes in what changed from one state to the next, and what happened in the ticks between them.
+    /// Records the change from one state to the next, and the events of the ticks between them.
     pub(crate) fn observe(
         &mut self,
         setup: &sim::Setup,
@@ -238,7 +238,7 @@ impl ArenaPainter {
             return;
         }
         let window = window();
-        // The ground is cleared, not painted: in software that is a tenth of the cost.
+        // The ground is cleared instead of painted: in software rendering that saves a tenth of the cost.
         clear_background(colours::GROUND);
         self.canvas.clear();
         self.text.clear(layout::scale(window));
@@ -256,8 +256,8 @@ impl ArenaPainter {
         self.draw_calls = self.canvas.flush() + self.text.flush();
     }
 
-    /// Draws the arena dark and without its interface, to be behind a menu. Shapes are mixed with the dark
-    /// before they are drawn: a shade over all of them would cost more than they do.
+    /// Draws the arena darkened and without its interface, as the backdrop of a menu. The colours are darkened before
+    /// drawing: a translucent layer over all of it would cost more than the shapes.
     pub(crate) fn draw_backdrop(&mut self, camera: &Camera, scene: &Scene<'_>) {
         if self.is_hidden {
             return;
@@ -272,7 +272,7 @@ impl ArenaPainter {
         self.draw_calls = self.canvas.flush();
     }
 
-    /// Forgets what happened before: for a new match, or a jump within one.
+    /// Discards earlier effects, for a new match or a jump within one.
     pub(crate) fn forget(&mut self) {
         self.effects = Effects::default();
         self.hud = Hud::default();
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pixel_and_its_place_agree() {
+    fn pixels_and_tiles_convert_back_and_forth() {
         let map = game::data::map("standard").expect("built in");
         let camera = Camera::whole(&map, Rect::new(0.0, 52.0, 1280.0, 622.0));
         for tiles in [vec2(-32.0, 18.0), vec2(0.0, 0.0), vec2(27.5, -3.25)] {

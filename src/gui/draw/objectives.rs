@@ -11,9 +11,9 @@ use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};
 use super::outlines::{base_points, turned};
 use super::view::{View, milli};
 
-/// Width of the rim, tiles.
+/// Width of the rim, in tiles.
 const RIM: f32 = 0.3;
-/// Marks around a contested dial.
+/// Number of marks around a contested dial.
 const TICKS: u16 = 24;
 
 pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
@@ -47,11 +47,11 @@ fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
     draw_emblem(canvas, view, at, owner, team);
 }
 
-/// How far taking it has come, from the top clockwise.
+/// Draws the capture progress, clockwise from the top.
 fn draw_progress(canvas: &mut Canvas, view: &View<'_>, circle: usize, at: Vec2, radius: f32, width: f32) {
     let of = |circles: &sim::Circles| circles.progress[circle] as f32 / CAPTURED as f32;
     let (before, after) = (of(&view.scene.previous.circles), of(&view.state().circles));
-    // At the moment of taking it falls from full to none.
+    // On capture, the progress drops from full to zero.
     let share = if after < before - 0.5 { after } else { before + (after - before) * view.scene.alpha };
     let taker = view.state().circles.taker[circle];
     if share <= 0.0 || taker == PlayerId::NONE {
@@ -79,7 +79,7 @@ fn draw_ticks(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32) {
     }
 }
 
-/// In the middle: the shape of the team that holds it, in gold while neutral.
+/// Draws the emblem in the middle: the shape of the owning team; gold while neutral.
 fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, team: u8) {
     let size = 0.55 * view.tile;
     if owner == PlayerId::NONE {
@@ -88,14 +88,14 @@ fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, 
         return;
     }
     let shape = base_points(&canvas.circle, at, size * 1.15, team);
-    // Duller than a unit's base: the ground does not compete.
+    // Duller than a unit's base, since the ground must stay inconspicuous.
     canvas.outlined(&shape, mix(GROUND, colours::team(team), 0.6), INK, view.line);
     canvas.ring(at, size * 1.75, view.line, alpha(GOLD, 0.9));
 }
 
 // Beams.
 
-/// From every held circle to the cores it helps to open: faint while that takes more circles.
+/// Draws beams from every held circle to the cores that it helps to open: faint while more circles are needed.
 pub(super) fn draw_beams(canvas: &mut Canvas, view: &View<'_>) {
     let state = view.state();
     for (circle, &owner) in state.circles.owner.iter().enumerate() {
@@ -126,7 +126,7 @@ fn draw_beam(canvas: &mut Canvas, view: &View<'_>, from: Vec2, to: Vec2, team: u
     }
     canvas.line(start, end, 0.42 * view.tile, alpha(colour, 0.13));
     canvas.line(start, end, view.line * 0.5, alpha(colour, 0.45));
-    // What flows shows which way it works.
+    // The movement shows the beam's direction.
     let shift = view.scene.time_s * 3.0 * view.tile;
     canvas.dashes(
         (start, end),

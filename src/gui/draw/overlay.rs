@@ -1,4 +1,4 @@
-//! What lies over the arena: the vignette, the table around it, and the marks of the pointer.
+//! Layers over the arena: the vignette, the table around it, and the pointer's markers.
 
 use std::f32::consts::TAU;
 
@@ -9,19 +9,19 @@ use super::canvas::Canvas;
 use super::colours::{self, GOLD, INK, RED, alpha};
 use super::view::{View, ease_out, point};
 
-/// In what time the arrows of an order close in, seconds.
+/// Time in which the arrows of an order close in, in seconds.
 const CLOSES_S: f32 = 0.4;
-/// Parts of the vignette's ellipse.
+/// Number of segments of the vignette's ellipse.
 const PARTS: usize = 48;
-/// Where the corners of the viewport lie, in ellipses that touch its sides.
+/// Distance of the viewport's corners, in radii of the ellipse that touches its sides.
 const EDGE: f32 = std::f32::consts::SQRT_2;
 
-/// The corners of the arena lie in the dark. Software pays for every pixel: the middle is left alone.
+/// Darkens the corners of the arena. Software rendering pays for every pixel, so the middle is left out.
 pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
     let seen = view.camera.viewport;
     let (middle, half) = (seen.center(), vec2(seen.w, seen.h) / 2.0);
     let rings = [(0.94, 0.0), (1.14, 0.2), (EDGE, 0.5)];
-    // Nothing reaches beyond the viewport: a ring ends where the way out of it does.
+    // Rings are clipped: nothing is drawn beyond the viewport.
     let corner = |part: usize, size: f32| {
         let out = Vec2::from_angle(part as f32 * TAU / PARTS as f32);
         middle + half * out * size.min(1.0 / out.abs().max_element())
@@ -41,7 +41,7 @@ pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// How dark the vignette is, that far out.
+/// Returns the vignette's darkness at this distance from the centre.
 fn dark_at(rings: &[(f32, f32)], reached: f32) -> f32 {
     let within = rings.windows(2).find(|pair| reached <= pair[1].0);
     within.map_or(0.0, |pair| {
@@ -50,7 +50,7 @@ fn dark_at(rings: &[(f32, f32)], reached: f32) -> f32 {
     })
 }
 
-/// The selection rectangle and the mark of the last order.
+/// Draws the selection rectangle and the marker of the last order.
 pub(super) fn draw_pointer(canvas: &mut Canvas, view: &View<'_>) {
     if let Some(order) = &view.scene.pointer_order {
         draw_order(canvas, view, order);
@@ -62,8 +62,8 @@ pub(super) fn draw_pointer(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// Four arrows that close in on the place, and a line from each unit that is sent there: hollow and dashed
-/// until the order has run, then solid, then fading.
+/// Draws four arrows that close in on the target, and a line from each unit sent there: hollow and dashed until the
+/// order has run, then solid, then fading.
 fn draw_order(canvas: &mut Canvas, view: &View<'_>, order: &PointerOrder) {
     let team = colours::light(colours::team(view.my_team().unwrap_or(u8::MAX)));
     let colour = alpha(if order.is_attack { RED } else { team }, order.left.unwrap_or(1.0));
@@ -86,7 +86,7 @@ fn draw_order(canvas: &mut Canvas, view: &View<'_>, order: &PointerOrder) {
     }
 }
 
-/// From the units that an order is for to its place.
+/// Draws lines from the units of an order to its target.
 fn draw_ways_to(canvas: &mut Canvas, view: &View<'_>, to: Vec2, colour: Color, is_solid: bool) {
     let state = view.state();
     let hero = view.scene.me.and_then(|me| state.hero(me));
@@ -103,7 +103,7 @@ fn draw_ways_to(canvas: &mut Canvas, view: &View<'_>, to: Vec2, colour: Color, i
     }
 }
 
-/// Rings that close in on where an alert is; beyond the edge of the view, an arrow that points there.
+/// Draws rings that close in on an alert's position; if that is outside the view, an arrow toward it at the edge.
 pub(super) fn draw_alert(canvas: &mut Canvas, view: &View<'_>) {
     const RING_S: f32 = 0.8;
     let Some(alert) = &view.scene.alert else { return };
@@ -117,8 +117,8 @@ pub(super) fn draw_alert(canvas: &mut Canvas, view: &View<'_>) {
     draw_way_out(canvas, view, at, alpha(RED, 0.6 + 0.4 * (share * TAU).cos()));
 }
 
-/// Where the player is to do something: a ring, and an arrow above it that moves up and down; beyond the edge
-/// of the view, an arrow that points there.
+/// Draws the tutorial's goal: a ring with an arrow above that moves up and down; if it is outside the view, an arrow
+/// toward it at the edge.
 pub(super) fn draw_goal(canvas: &mut Canvas, view: &View<'_>) {
     const PERIOD_S: f32 = 1.1;
     let Some(goal) = view.scene.goal else { return };
@@ -151,7 +151,7 @@ pub(super) fn draw_goal(canvas: &mut Canvas, view: &View<'_>) {
     );
 }
 
-/// An arrow at the edge of the view that points to a place beyond it.
+/// Draws an arrow at the edge of the view toward a place outside it.
 fn draw_way_out(canvas: &mut Canvas, view: &View<'_>, at: Vec2, colour: Color) {
     const INSET: f32 = 1.6;
     let seen = view.camera.viewport;
@@ -165,7 +165,7 @@ fn draw_way_out(canvas: &mut Canvas, view: &View<'_>, at: Vec2, colour: Color) {
     canvas.outlined(&corners, colour, INK, view.line);
 }
 
-/// Covers what the arena drew beyond its viewport.
+/// Covers the parts of the arena outside its viewport.
 pub(super) fn draw_frame(canvas: &mut Canvas, view: &View<'_>) {
     super::ground::draw_around(canvas, view.camera.viewport, view.window);
 }

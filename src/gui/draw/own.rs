@@ -1,5 +1,5 @@
-//! The interface at the bottom beside the economy: the own hero and the connection; and what is announced in
-//! the middle.
+//! The bottom of the interface beside the economy: the player's hero and the connection; and announcements in the
+//! middle.
 
 use std::f32::consts::{FRAC_PI_2, TAU};
 
@@ -37,7 +37,8 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
 
 // The hero.
 
-/// In the middle, or beside the economy where large text needs the room; where it ends.
+/// Draws the hero's plate in the middle, or beside the economy if large text needs the room. Returns its right edge,
+/// in pixels.
 fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let (state, strip, unit) = (view.state(), layout::bottom_plates(view.window), layout::scale(view.window));
     let (seat, team) = (me.index(), state.team_of(me));
@@ -75,7 +76,7 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     plate.right()
 }
 
-/// Above the hero: how many of each kind are selected.
+/// Draws the number of selected units of each kind above the hero.
 fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let (state, unit) = (view.state(), layout::scale(view.window));
     let rows = || view.scene.selected.iter().filter_map(|&id| state.row(id));
@@ -95,7 +96,7 @@ fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     }
     let (cell, h) = (58.0 * unit, hud.text.px(Size::Body) * 1.6);
     let bottom = layout::bottom_plates(view.window).y - 6.0 * unit;
-    // The last count needs no room after it.
+    // The last count has no gap after it.
     let w = cell * shown as f32 - 8.0 * unit;
     let plate = Rect::new((view.window.w - w) / 2.0, bottom - h, w, h);
     hud.plate("selection", plate);
@@ -115,7 +116,7 @@ fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     }
 }
 
-/// A cooldown: its ring closes; the sign lights up when it is ready.
+/// Draws a cooldown: its ring closes, and the sign lights up when the ability is ready.
 fn draw_dial(
     hud: &mut HudCanvas<'_>,
     view: &View<'_>,
@@ -153,7 +154,7 @@ fn draw_dial(
     hud.write(&label, at + vec2(radius * 1.35, 0.0), Align::Left);
 }
 
-/// How long until the own hero is back.
+/// Draws the time until the hero respawns.
 fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let state = view.state();
     if state.hero(me).is_some() {
@@ -189,7 +190,7 @@ fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
 
 // The connection.
 
-/// At the right of the strip, or above it where it is taken up to there, pixels.
+/// Draws the connection at the right of the strip, or above the strip if that is occupied up to `taken`, in pixels.
 fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, taken: f32) {
     let (strip, unit) = (layout::bottom_plates(view.window), layout::scale(view.window));
     let text = if net.is_silent {
@@ -197,7 +198,7 @@ fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, ta
     } else {
         format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0)
     };
-    // As wide as its widest, so that it does not twitch.
+    // The widest text sets the width, so that the plate does not flicker.
     let widest = hud.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
     let (pad, bars) = (10.0 * unit, strip.h * 0.5);
     let w = widest.max(hud.text.width(&text, Size::Small)) + pad * 2.5 + bars;
@@ -234,7 +235,7 @@ fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, ta
     hud.write(&label, vec2(plate.x + pad * 1.5 + bars, row), Align::Left);
 }
 
-/// What the match waits for.
+/// Draws the reason for a stall.
 fn draw_stall(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus) {
     let Some(stalled) = &net.stalled else { return };
     let (px, seen) = (hud.text.px(Size::Body), view.camera.viewport);

@@ -1,4 +1,4 @@
-//! Several arenas side by side, each with what another screen shows at the same instant.
+//! Several arenas side by side, each marked with what another screen shows at the same instant.
 
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::clear_background;
@@ -14,30 +14,30 @@ use crate::gui::window::{clip, window};
 
 /// One of the arenas.
 pub(crate) struct Panel<'a> {
-    /// With its title; pixels.
+    /// Bounds including the title, in pixels.
     pub(crate) place: Rect,
     pub(crate) scene: Scene<'a>,
     pub(crate) ghosts: &'a [Ghost],
-    /// Different from its siblings.
+    /// Name, unique among its siblings.
     pub(crate) name: &'static str,
-    /// What it shows.
+    /// Title.
     pub(crate) title: &'a str,
 }
 
-/// A unit that another screen shows elsewhere.
+/// Unit whose position differs on another screen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ghost {
-    /// Where it is here, tiles.
+    /// Position on this screen, in tiles.
     pub(crate) here: Vec2,
-    /// Where it is there.
+    /// Position on the other screen, in tiles.
     pub(crate) there: Vec2,
     pub(crate) team: u8,
-    /// What it is.
+    /// Kind of the unit.
     pub(crate) kind: (ControlBehaviour, AttackBehaviour),
 }
 
 impl ArenaPainter {
-    /// Draws the arenas and their titles; nothing of one reaches into another.
+    /// Draws the arenas and their titles, each clipped to its panel.
     pub(crate) fn draw_panels(&mut self, panels: &[Panel<'_>]) {
         if self.is_hidden {
             return;
@@ -67,7 +67,7 @@ impl ArenaPainter {
         self.canvas.clear();
         self.canvas.rect(seen, colours::GROUND);
         let view = View { flashes: self.flashes, ..View::new(&camera, &panel.scene, window) };
-        // A test reads the titles; labels in an arena move with what they name.
+        // Tests read the titles; labels in an arena move with their units.
         let is_recorded = core::mem::replace(&mut self.layout.enabled, false);
         self.draw_arena(&view);
         self.layout.enabled = is_recorded;
@@ -78,12 +78,12 @@ impl ArenaPainter {
         self.draw_calls += self.canvas.flush();
     }
 
-    /// Height of a title, pixels.
+    /// Returns the height of a title, in pixels.
     fn strip(&self) -> f32 {
         (self.text.px(Size::Body) * 1.4).round()
     }
 
-    /// The title above the arena, cut to the width of the panel.
+    /// Draws the title above the arena, cut to the width of the panel.
     fn draw_title(&mut self, panel: &Panel<'_>) {
         let place = panel.place;
         self.layout.record(panel.name, "", place, None);
@@ -97,7 +97,7 @@ impl ArenaPainter {
     }
 }
 
-/// A ring where the other screen has it, tied to where it is here.
+/// Draws a ring at the unit's position on the other screen, and a line to its position here.
 fn draw_ghost(canvas: &mut Canvas, view: &View<'_>, ghost: &Ghost) {
     let (here, there) = (view.px(ghost.here), view.px(ghost.there));
     let radius = bodies::radius(rules_of(view.scene.setup, ghost.kind.0, ghost.kind.1)) * view.tile;

@@ -1,4 +1,4 @@
-//! What is planned: the way points of the selected units, and where new minions go.
+//! Plans: the waypoints of the selected units, and the rally points of new minions.
 
 use macroquad::math::{Vec2, vec2};
 use macroquad::prelude::Color;
@@ -9,10 +9,10 @@ use super::colours::{self, INK, alpha};
 use super::outlines::turned;
 use super::view::{View, point};
 
-/// Opacity of a way that is yet to be gone.
+/// Opacity of a path that is still ahead.
 const WAY: f32 = 0.7;
 
-/// The ways of the selected units that have orders waiting.
+/// Draws the paths of selected units with queued orders.
 pub(super) fn draw_ways(canvas: &mut Canvas, view: &View<'_>) {
     let state = view.state();
     for &id in view.scene.selected {
@@ -31,7 +31,7 @@ pub(super) fn draw_ways(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// The part of a way that one order takes, and the mark at its end; where that is.
+/// Draws the path of one order and the mark at its end. Returns the end, in tiles.
 fn draw_leg(
     canvas: &mut Canvas,
     view: &View<'_>,
@@ -46,7 +46,7 @@ fn draw_leg(
         Order::Follow => state.hero(state.units.owner[row]).map(|row| place(state, row)),
         Order::Hold | Order::Idle => Some(from),
     };
-    // Units that are dead by then block no path.
+    // Dead units do not block the path.
     let Some(to) = found else { return from };
     let (a, b) = (view.px(from), view.px(to));
     canvas.line(a, b, (view.line * 0.4).max(1.0), alpha(colour, WAY));
@@ -74,7 +74,7 @@ fn place(state: &GameState, row: usize) -> Vec2 {
     point(state.units.x[row], state.units.y[row])
 }
 
-/// The rally flags one may know of: the own, and all for a spectator.
+/// Draws the rally flags that the viewer may see: the player's own, or all for a spectator.
 pub(super) fn draw_rallies(canvas: &mut Canvas, view: &View<'_>) {
     let players = &view.state().players;
     for player in view.state().player_ids().filter(|&player| view.scene.me.is_none_or(|me| me == player)) {
@@ -105,7 +105,7 @@ fn draw_rally(canvas: &mut Canvas, view: &View<'_>, player: PlayerId, at: Vec2) 
     canvas.soft(at + Vec2::splat(0.1 * unit), vec2(0.5, 0.28) * unit, alpha(INK, 0.6));
     let top = at - vec2(0.0, 1.5 * unit);
     canvas.line(at, top, view.line * 2.0, INK);
-    // Two tails tell it from a hero's pennant.
+    // The two tails distinguish it from a hero's pennant.
     let flag = [vec2(0.0, 0.0), vec2(1.0, 0.0), vec2(0.7, -0.3)];
     let lower = [vec2(0.0, 0.0), vec2(0.7, -0.3), vec2(1.0, -0.6), vec2(0.0, -0.6)];
     for half in [&flag[..], &lower[..]] {

@@ -1,4 +1,4 @@
-//! Supply, minions, and the two buttons that train more of them.
+//! Supply, minions, and the two training buttons.
 
 use std::f32::consts::TAU;
 
@@ -13,25 +13,25 @@ use super::view::{View, rules_of};
 use crate::gui::bindings::{Action, key_name};
 use crate::gui::production::{Economy, KINDS, Refusal, name_of, place};
 
-/// How long the reason why a press had no effect is shown, seconds.
+/// Time for which the reason of a refusal is shown, in seconds.
 pub(crate) const REFUSAL_SHOWN_S: f32 = 2.5;
-/// How long what is missing flashes, seconds.
+/// Time for which a missing resource flashes, in seconds.
 const FLASH_S: f32 = 0.9;
 
-/// What the player's hands do about training, beside what the state says of it.
+/// The player's input about training, beside the state of the match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrainingStatus {
-    /// Trained again and again, by kind.
+    /// Whether training repeats, by kind.
     pub(crate) repeats: [bool; 2],
-    /// In training or under way, by kind.
+    /// Number in training, including commands in flight, by kind.
     pub(crate) queued: [u32; 2],
-    /// Under the pointer.
+    /// Kind whose button is under the pointer.
     pub(crate) hovered: Option<AttackBehaviour>,
-    /// The last press without effect, and its age, seconds.
+    /// Last refusal, and its age in seconds.
     pub(crate) refusal: Option<(Refusal, f32)>,
 }
 
-/// A player's economy: at the left, the own one or that of the left player; at the right, that of the other.
+/// Draws a player's economy: the player's own or the left player's on the left, the other player's on the right.
 pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>, player: PlayerId, is_left: bool) {
     let economy = Economy::of(view.scene.setup, view.state(), player);
     let plate = layout::economy_plate(view.window);
@@ -47,13 +47,13 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>, player: PlayerId, i
     card.draw_note(hud, view);
 }
 
-/// The economy of one player.
+/// Economy of one player.
 struct Card<'a> {
     parent: &'static str,
     plate: Rect,
     economy: Economy,
     player: PlayerId,
-    /// `None` for a spectator.
+    /// Training status; `None` for a spectator.
     status: Option<&'a TrainingStatus>,
     flashes: bool,
 }
@@ -63,14 +63,14 @@ impl Card<'_> {
         view.state().team_of(self.player)
     }
 
-    /// How much of its flash is left of what the last press missed, if `is_it`, 0 to 1.
+    /// Returns the remaining flash, from 0 to 1, of the resource that the last refusal was about.
     fn flash(&self, is_it: impl Fn(Refusal) -> bool) -> f32 {
         let refusal = self.status.and_then(|status| status.refusal);
         let refusal = refusal.filter(|&(refusal, _)| self.flashes && is_it(refusal));
         refusal.map_or(0.0, |(_, age_s)| (1.0 - age_s / FLASH_S).max(0.0))
     }
 
-    /// Supply above, minions below.
+    /// Draws supply above, minions below.
     fn draw_counters(&self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
         let (unit, economy, team) = (layout::scale(view.window), &self.economy, self.team(view));
         let (icon, row) = (self.plate.h * 0.17, self.plate.h * 0.25);
@@ -108,7 +108,7 @@ impl Card<'_> {
         }
     }
 
-    /// Icon, name and key; below them price, queue, and whether it repeats.
+    /// Draws icon, name and key; below them price, queue, and the repeat sign.
     fn draw_button(&self, hud: &mut HudCanvas<'_>, view: &View<'_>, kind: AttackBehaviour) {
         let (unit, at, team) = (layout::scale(view.window), place(kind), self.team(view));
         let rect = layout::train_button(view.window, self.plate, at);
@@ -122,7 +122,7 @@ impl Card<'_> {
         self.draw_progress(hud, view, kind, rect);
         let icon = rect.h * 0.27;
         hud.icon(vec2(rect.x + icon * 1.5, rect.center().y), icon, (team, view.side(team)), kind);
-        // What repeats waits for its price; it is not refused.
+        // Repeated training waits for its price; it is not refused.
         if !is_affordable && !repeats {
             hud.canvas.rect(rect, alpha(TABLE, 0.62));
         }
@@ -170,7 +170,7 @@ impl Card<'_> {
         }
     }
 
-    /// How far the first minion in training is, in its button.
+    /// Draws the progress of the first minion in training, in its button.
     fn draw_progress(&self, hud: &mut HudCanvas<'_>, view: &View<'_>, kind: AttackBehaviour, rect: Rect) {
         let (players, seat) = (&view.state().players, self.player.index());
         let is_first = usize::from(players.training[seat] & 1) == place(kind);
@@ -186,7 +186,7 @@ impl Card<'_> {
         hud.canvas.rect(Rect { y: rect.bottom() - h, h, w: rect.w * done, ..rect }, colour);
     }
 
-    /// A key cap, its right edge at `at`.
+    /// Draws a keycap with its right edge at `at`.
     fn draw_key(&self, hud: &mut HudCanvas<'_>, parent: &str, kind: AttackBehaviour, at: Vec2, unit: f32) {
         let key = key_name(Action::Train(kind));
         let side = hud.text.px(Size::Small) * 1.25;
@@ -198,7 +198,7 @@ impl Card<'_> {
         hud.write(&label, cap.center(), Align::Middle);
     }
 
-    /// Above the plate: why a press had no effect, or what the button under the pointer does.
+    /// Draws, above the plate, the last refusal, or a description of the button under the pointer.
     fn draw_note(&self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
         let Some(status) = self.status else { return };
         let plate = self.plate;
@@ -212,7 +212,7 @@ impl Card<'_> {
     }
 }
 
-/// What a kind is good at, its price and time, and where it appears.
+/// Describes a kind: its strength, price, time, and where it appears.
 fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> Vec<String> {
     let setup = view.scene.setup;
     let rules = rules_of(setup, ControlBehaviour::Minion, kind);
@@ -234,12 +234,12 @@ fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> Vec
         "Appears in a circle you hold while".to_owned(),
         "your hero is in it, else at your core.".to_owned(),
         format!("Click or {key}: train one."),
-        format!("Right click or Shift + {key}: again and again."),
+        format!("Right click or Shift + {key}: repeat."),
     ]);
     lines
 }
 
-/// A plate above another one.
+/// Draws lines on a plate above another one.
 fn draw_lines(
     hud: &mut HudCanvas<'_>,
     view: &View<'_>,
@@ -252,7 +252,7 @@ fn draw_lines(
     let (pad, step) = (10.0 * unit, px * 1.45);
     let h = step * lines.len() as f32 + pad * 0.8;
     let plate = Rect::new(below.x, below.y - h - 6.0 * unit, widest + 2.0 * pad, h);
-    // The arena shows through less than through other plates: there is more to read.
+    // The plate is more opaque than others, since it holds more text.
     hud.canvas.rect(plate, TABLE);
     hud.plate(name, plate);
     hud.canvas.frame(plate, (1.5 * unit).max(1.0), frame);
@@ -269,7 +269,7 @@ fn draw_lines(
     }
 }
 
-/// Two stacked tokens.
+/// Draws two stacked tokens.
 fn draw_coins(hud: &mut HudCanvas<'_>, at: Vec2, size: f32, colour: Color) {
     for (lift, shade) in [(0.35, 0.45), (-0.3, 0.0)] {
         let middle = at + vec2(0.0, size * lift);
@@ -279,7 +279,7 @@ fn draw_coins(hud: &mut HudCanvas<'_>, at: Vec2, size: f32, colour: Color) {
     }
 }
 
-/// An arrow that bites its tail.
+/// Draws the repeat sign: a circular arrow.
 fn draw_loop(hud: &mut HudCanvas<'_>, at: Vec2, radius: f32, colour: Color) {
     let width = (radius * 0.34).max(1.5);
     hud.canvas.arc(at, radius, width, (0.0, TAU * 0.8), colour);

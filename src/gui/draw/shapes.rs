@@ -1,15 +1,15 @@
-//! The corners of shapes.
+//! Vertices of shapes.
 
 use arrayvec::ArrayVec;
 use macroquad::prelude::Vec2;
 use std::f32::consts::TAU;
 
-/// Corners of the finest circle.
+/// Number of vertices of the finest circle.
 const CORNERS: usize = 64;
 
 pub(super) type Points = ArrayVec<Vec2, CORNERS>;
 
-/// The corners of the finest circle of radius 1.
+/// Vertices of the finest circle of radius 1.
 pub(super) struct Circle([Vec2; CORNERS]);
 
 impl Circle {
@@ -17,18 +17,18 @@ impl Circle {
         Self(std::array::from_fn(|corner| Vec2::from_angle(corner as f32 * TAU / CORNERS as f32)))
     }
 
-    /// The corners of a circle, as many as its size needs.
+    /// Returns the vertices of a circle; their number depends on its size.
     pub(super) fn round(&self, at: Vec2, radius: f32) -> Points {
         self.0.iter().step_by(stride(radius)).map(|&corner| at + corner * radius).collect()
     }
 }
 
-/// How many corners a circle of this size has.
+/// Returns the number of vertices of a circle of this size.
 pub(super) fn corners(radius: f32) -> usize {
     CORNERS / stride(radius)
 }
 
-/// How many corners of the finest circle to skip for a circle of this size.
+/// Returns the step between vertices of the finest circle for a circle of this size.
 fn stride(radius: f32) -> usize {
     match radius {
         ..4.0 => 8,
@@ -38,14 +38,14 @@ fn stride(radius: f32) -> usize {
     }
 }
 
-/// A convex shape with every edge moved outward by `by` pixels.
+/// Returns a convex shape with every edge moved outward by `by` pixels.
 pub(super) fn grown(points: &[Vec2], by: f32) -> Points {
     let mut result = Points::new();
     for_each_mitre(points, |at, outward| result.push(at + outward * by));
     result
 }
 
-/// Each corner with the way that moves both of its edges outward by one.
+/// Calls `each` with every vertex and the offset that moves both of its edges outward by one.
 pub(super) fn for_each_mitre(points: &[Vec2], mut each: impl FnMut(Vec2, Vec2)) {
     let count = points.len();
     let area: f32 = (0..count).map(|i| points[i].perp_dot(points[(i + 1) % count])).sum();
@@ -54,7 +54,7 @@ pub(super) fn for_each_mitre(points: &[Vec2], mut each: impl FnMut(Vec2, Vec2)) 
     let mut before = normal(points[count - 1], points[0]);
     for i in 0..count {
         let after = normal(points[i], points[(i + 1) % count]);
-        // The limit keeps sharp tips from growing into needles.
+        // The limit keeps sharp tips from becoming needles.
         let outward = (before + after) / (1.0 + before.dot(after)).max(0.4);
         each(points[i], outward);
         before = after;

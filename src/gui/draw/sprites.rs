@@ -7,7 +7,7 @@ use super::canvas::Canvas;
 use super::colours::{self, Side};
 use super::outlines::Pose;
 
-/// A minion's base.
+/// Draws a minion's base.
 pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose) {
     let team = colours::team(pose.team);
     let colour = match pose.side {
@@ -18,13 +18,13 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose) {
     canvas.sprite(sprite, pose.at, vec2(1.0, 0.0), pose.radius, pose.tint(colour));
 }
 
-/// A swordsman's shield and blade; `hand` is where the blade is held, `way` where it points.
+/// Draws a swordsman's shield and blade; `hand` is the position of the hand, `way` the blade's direction.
 pub(super) fn draw_swordsman(canvas: &mut Canvas, pose: &Pose, hand: Vec2, way: Vec2) {
     canvas.sprite(Sprite::Blade, hand, way, pose.radius * pose.blade(), pose.weapon());
     canvas.sprite(Sprite::Shield, pose.at, pose.forward, pose.radius, pose.figure());
 }
 
-/// An archer at rest.
+/// Draws an archer at rest.
 pub(super) fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
     canvas.sprite(Sprite::Bow, pose.at, pose.forward, pose.radius, pose.figure());
 }

@@ -1,4 +1,4 @@
-//! The one line that says what matters now.
+//! The status line: the most important fact of the moment.
 
 use sim::CAPTURED;
 use sim::{GameState, Outcome, PlayerId};
@@ -7,12 +7,12 @@ use super::colours::{GOLD, NEUTRAL, RED};
 use super::view::View;
 use macroquad::color::Color;
 
-/// How near to winning a score is worth a word.
+/// Distance to the winning score at which it is mentioned, in points.
 const NEARLY: i32 = 30;
-/// How long before sudden death it is announced, seconds.
+/// Time before sudden death at which it is announced, in seconds.
 const ANNOUNCED_S: u32 = 30;
 
-/// What the line says, and in which colour: gold for a chance, red for a danger.
+/// Returns the status line and its colour: gold for a chance, red for a danger.
 pub(super) fn line(view: &View<'_>) -> (String, Color) {
     let state = view.state();
     if state.outcome() != Outcome::Running {
@@ -24,7 +24,7 @@ pub(super) fn line(view: &View<'_>) -> (String, Color) {
     }
 }
 
-/// The worst danger, else the best chance, else what opens a core.
+/// Returns the worst danger, else the best chance, else the next step to open a core.
 fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
     if let Some(line) = danger(view, state, team) {
         return (line, RED);
@@ -48,8 +48,8 @@ fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
     (format!("Hold {} circle{}: their {core} {open}", word(needed), plural(needed)), GOLD)
 }
 
-/// What ends the match first if nothing is done about it: points, then the core, then a circle, then what
-/// leaves the core without its shield.
+/// Returns the first threat that would end the match: points, then the core, then a circle, then the loss of the
+/// core's shield.
 fn danger(view: &View<'_>, state: &GameState, team: u8) -> Option<String> {
     let rules = &view.scene.setup.rules;
     let theirs = others(state, team).map(|other| score(state, other)).max().unwrap_or(0);
@@ -91,7 +91,7 @@ fn has_held(state: &GameState, team: u8) -> bool {
         || members.map(|player| state.players.captures[player.index()]).any(|n| n > 0)
 }
 
-/// The cores of all enemies, that they open, and that they burn: in words for one or for several.
+/// Returns phrases for all enemy cores, for "they open" and for "they burn", in singular or plural.
 fn enemy_cores(state: &GameState, team: u8) -> (&'static str, &'static str, &'static str) {
     let stands = |player: &PlayerId| state.team_of(*player) != team && state.cores.hp[player.index()] > 0;
     if state.player_ids().filter(stands).count() == 1 {
@@ -101,7 +101,7 @@ fn enemy_cores(state: &GameState, team: u8) -> (&'static str, &'static str, &'st
     }
 }
 
-/// Whether a circle of this team is more than a quarter taken by another.
+/// Whether an enemy has captured more than a quarter of one of this team's circles.
 fn is_losing(state: &GameState, team: u8) -> bool {
     let circles = &state.circles;
     (0..circles.len()).any(|circle| {
@@ -143,7 +143,7 @@ fn verdict(view: &View<'_>) -> String {
     }
 }
 
-/// Seconds left, in the last ones before it.
+/// Returns the seconds until sudden death, if few are left.
 fn until_sudden_death(view: &View<'_>) -> Option<u32> {
     let rate = view.scene.setup.tick_rate.hz();
     let left = view.sudden_death().since(view.state().clock()).div_ceil(rate);
@@ -154,7 +154,7 @@ fn others(state: &GameState, team: u8) -> impl Iterator<Item = u8> + '_ {
     state.player_ids().map(|player| state.team_of(player)).filter(move |&other| other != team)
 }
 
-/// The points of a team.
+/// Returns the points of a team.
 pub(super) fn score(state: &GameState, team: u8) -> i32 {
     let members = state.player_ids().filter(|&player| state.team_of(player) == team);
     members.map(|player| state.players.score[player.index()]).max().unwrap_or(0)
@@ -182,12 +182,12 @@ mod tests {
     use super::super::{Camera, Scene};
     use super::*;
 
-    /// The line for each of two players, and for a spectator, in a match changed by `change`.
+    /// Returns the lines for both players and for a spectator in a match changed by `change`.
     fn lines(change: impl Fn(&mut GameState)) -> [String; 3] {
         lines_on("standard", &[0, 1], change)
     }
 
-    /// The same for the first two of these teams' players on a map.
+    /// Returns the lines for the first two teams' players and for a spectator on a map.
     fn lines_on(map: &str, teams: &[u8], change: impl Fn(&mut GameState)) -> [String; 3] {
         lines_while(map, teams, change, false)
     }
@@ -260,12 +260,12 @@ mod tests {
         assert_eq!(mine, "They take your circle: stop them");
     }
 
-    /// What makes a situation of a duel, seen by player 0.
+    /// Changes that make a situation of a duel, seen by player 0.
     #[derive(Clone, Copy, Default)]
     struct Situation {
         mine: &'static [usize],
         theirs: &'static [usize],
-        /// A circle that the enemy is taking.
+        /// Circle that the enemy is capturing.
         taken: Option<usize>,
         captures: u16,
         scores: [i32; 2],
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_the_end() {
+    fn the_line_announces_the_end() {
         let [mine, theirs, others] = lines(|state| {
             state.globals.tick[0] = Tick(301 * 60);
             hold(state, &[(0, 0)]);

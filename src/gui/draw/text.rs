@@ -1,4 +1,4 @@
-//! Type: one family, four sizes, gathered while shapes are drawn and set last in one draw call.
+//! Text: one font family in four sizes, collected while shapes are drawn, and rendered last in one draw call.
 
 use egui_macroquad::egui::{Color32, FontDefinitions, FontId, epaint::text::Fonts};
 use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
@@ -7,20 +7,20 @@ use std::collections::HashMap;
 use super::canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use super::layout::{Recorder, TEXT_LEAST_PX};
 
-/// Largest side of the texture with all glyphs, pixels: what every graphics card takes.
+/// Maximum side of the glyph texture, in pixels: the limit of the weakest graphics cards.
 const ATLAS_SIDE_MAX: usize = 2_048;
-/// Share of that texture from which on glyphs are set anew.
+/// Share of used texture above which the atlas is rebuilt.
 const ATLAS_FULL: f32 = 0.7;
-/// Most letters in one draw call.
+/// Maximum number of letters in one draw call.
 const LETTERS_MAX: usize =
     if VERTEX_CAPACITY / 4 < INDEX_CAPACITY / 6 { VERTEX_CAPACITY / 4 - 1 } else { INDEX_CAPACITY / 6 - 1 };
-/// Height of capitals and digits, of the size.
+/// Height of capitals and digits, relative to the font size.
 const CAPITALS: f32 = 0.69;
-/// Height above the baseline and depth below it that a line takes, of the size.
+/// Ascent and descent of a line, relative to the font size.
 const ASCENT: f32 = 0.76;
 const DESCENT: f32 = 0.2;
 
-/// A size of type, in pixels at 720.
+/// Font size, in pixels at a window height of 720.
 #[derive(Clone, Copy)]
 pub(super) enum Size {
     Small = 14,
@@ -29,7 +29,7 @@ pub(super) enum Size {
     Huge = 48,
 }
 
-/// Which part of a text lies at its place.
+/// Horizontal alignment of a text.
 #[derive(Clone, Copy)]
 pub(super) enum Align {
     Left,
@@ -37,12 +37,12 @@ pub(super) enum Align {
     Right,
 }
 
-/// The texts of a frame.
+/// All texts of a frame.
 pub(super) struct Type {
     fonts: Fonts,
-    /// The glyphs in use, by letter and size.
+    /// Glyphs in use, by letter and size.
     glyphs: HashMap<(char, u16), Glyph>,
-    /// All glyphs that were ever needed; none before the first.
+    /// Texture of all glyphs used so far; `None` before the first.
     atlas: Option<Texture2D>,
     mesh: Mesh,
     queue: Vec<Line>,
@@ -50,7 +50,7 @@ pub(super) struct Type {
     scale: f32,
 }
 
-/// Place of a letter in the atlas, and its offset from the baseline, in pixels.
+/// Position of a letter in the atlas, and its offset from the baseline, in pixels.
 #[derive(Clone, Copy, Default)]
 struct Glyph {
     from: Rect,
@@ -64,7 +64,7 @@ struct Line {
     colour: Color,
 }
 
-/// A text and what the record of the layout calls it.
+/// Text, and its name in the layout record.
 pub(super) struct Label<'a> {
     pub(super) name: &'a str,
     pub(super) parent: &'a str,
@@ -74,9 +74,9 @@ pub(super) struct Label<'a> {
 }
 
 impl Type {
-    /// Without glyphs: they are set when they are first needed.
+    /// Creates an empty atlas: glyphs are rasterised on first use.
     pub(super) fn new() -> Self {
-        // Points of these fonts are pixels.
+        // A scale of 1 makes points equal pixels.
         let fonts = Fonts::new(1.0, ATLAS_SIDE_MAX, FontDefinitions::default());
         let mesh = Mesh { vertices: Vec::new(), indices: Vec::new(), texture: None };
         let (queue, letters) = (Vec::new(), String::new());
@@ -93,11 +93,11 @@ impl Type {
             (self.fonts, self.mesh) = (fonts, mesh);
             self.glyphs.clear();
         }
-        // It forgets what it laid out a frame ago.
+        // This releases the layouts of the previous frame.
         self.fonts.begin_pass(1.0, ATLAS_SIDE_MAX);
     }
 
-    /// The letter in the atlas, set there if it is new.
+    /// Returns the letter's glyph, rasterised on first use.
     fn glyph(&mut self, letter: char, px: u16) -> Glyph {
         *self.glyphs.entry((letter, px)).or_insert_with(|| {
             let galley =
@@ -117,7 +117,7 @@ impl Type {
         self.fonts.has_glyphs(&FontId::proportional(TEXT_LEAST_PX), text)
     }
 
-    /// The size in pixels, never too small to read.
+    /// Returns the size in pixels, never below the legible minimum.
     pub(super) fn px(&self, size: Size) -> f32 {
         (size as u16 as f32 * self.scale).round().max(TEXT_LEAST_PX)
     }
@@ -127,7 +127,7 @@ impl Type {
         text.chars().map(|letter| self.advance(letter, px)).sum()
     }
 
-    /// Cuts a text to a width, with dots where something is missing.
+    /// Truncates a text to a width, with an ellipsis.
     pub(super) fn fit(&self, text: &mut String, size: Size, width: f32) {
         if self.width(text, size) <= width {
             return;
@@ -138,13 +138,13 @@ impl Type {
         text.push_str("...");
     }
 
-    /// How far the next letter follows; every digit takes as much, so that numbers do not twitch.
+    /// Returns the advance of a letter; all digits have the same, so that changing numbers do not flicker.
     fn advance(&self, letter: char, px: u16) -> f32 {
         let letter = if letter.is_ascii_digit() { '0' } else { letter };
         self.fonts.glyph_width(&FontId::proportional(px.into()), letter)
     }
 
-    /// Sets a text with the middle of its capitals at the height of `at`; where it lies.
+    /// Draws a line of text, cap height centred on `at`. Returns its bounds.
     pub(super) fn set(&mut self, layout: &mut Recorder, label: &Label<'_>, at: Vec2, align: Align) -> Rect {
         let (px, width) = (self.px(label.size), self.width(label.text, label.size));
         let left = match align {
@@ -161,7 +161,7 @@ impl Type {
         rect
     }
 
-    /// Draws all texts; how many draw calls that took.
+    /// Draws all texts. Returns the number of draw calls.
     pub(super) fn flush(&mut self) -> usize {
         let mut calls = 0;
         let (queue, letters) = (core::mem::take(&mut self.queue), core::mem::take(&mut self.letters));
@@ -173,7 +173,7 @@ impl Type {
                     calls += self.draw();
                 }
                 let Glyph { from, offset } = self.glyph(letter, line.px);
-                // Each letter on whole pixels stays sharp.
+                // Letters on whole pixels stay sharp.
                 self.letter(from, vec2(x.round(), line.baseline.y) + offset, line.colour);
                 x += self.advance(letter, line.px);
             }
@@ -183,7 +183,8 @@ impl Type {
         calls + self.draw()
     }
 
-    /// A part of the atlas, pixel for pixel. Its coordinates are in pixels until it is drawn: the atlas may yet grow.
+    /// Adds a part of the atlas, unscaled. Its coordinates stay in pixels until it is drawn, since the atlas may
+    /// still grow.
     fn letter(&mut self, from: Rect, at: Vec2, colour: Color) {
         let first = self.mesh.vertices.len() as u16;
         for (x, y) in [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)] {
@@ -194,7 +195,7 @@ impl Type {
         self.mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
     }
 
-    /// Draws the letters that were gathered, and forgets them; how many draw calls that took.
+    /// Draws the collected letters and discards them. Returns the number of draw calls.
     fn draw(&mut self) -> usize {
         if self.mesh.vertices.is_empty() {
             return 0;
@@ -213,7 +214,7 @@ impl Type {
         1
     }
 
-    /// Brings the texture up to date with the glyphs.
+    /// Updates the texture with new glyphs.
     fn keep_atlas(&mut self) {
         if self.fonts.font_image_delta().is_none() {
             return;
@@ -233,7 +234,7 @@ impl Type {
             Some(atlas) => atlas.update(&image),
             None => {
                 let atlas = Texture2D::from_image(&image);
-                // Glyphs are drawn pixel for pixel; filtered, they would lose their edges between pixels.
+                // Glyphs are drawn unscaled; filtering would blur their edges.
                 atlas.set_filter(FilterMode::Nearest);
                 self.atlas = Some(atlas);
             }

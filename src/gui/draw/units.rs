@@ -1,4 +1,4 @@
-//! Units: what lies below them, the pieces, and what is written above them.
+//! Units: the marks below them, the pieces, and the labels above them.
 
 use std::f32::consts::{FRAC_PI_8, PI, TAU};
 
@@ -16,14 +16,14 @@ use super::shapes::Points;
 use super::text::{Align, Label, Size, Type};
 use super::view::View;
 
-/// How long a hit is white: 3 frames at 60 a second, seconds.
+/// Duration of the white flash of a hit, in seconds: 3 frames at 60 frames per second.
 const FLASH_S: f32 = 0.05;
-/// How long a hit leans its victim, seconds, and how far at 20 pixels per tile, pixels.
+/// Duration of the lean after a hit, in seconds, and its distance in pixels at 20 pixels per tile.
 const LEAN_S: f32 = 0.14;
 const LEAN_PX: f32 = 6.0;
-/// How long a blow swings through, seconds.
+/// Duration of a swing, in seconds.
 const SWING_S: f32 = 0.14;
-/// Speed at which a unit counts as running, tiles per second.
+/// Speed above which a unit counts as running, in tiles per second.
 const RUNNING: f32 = 0.4;
 
 pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
@@ -38,12 +38,13 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
         draw_shadow(canvas, view, &body);
         draw_rings(canvas, view, &body);
     }
-    // What threatens is filled below, so that it hides nobody, and outlined above, so that it is seen.
+    // Threats are filled below the units, to hide none of them, and outlined above, to stay visible.
     for body in bodies() {
         draw_danger(canvas, view, &body);
     }
     let (heroes, minions): (Vec<_>, Vec<_>) = bodies().partition(|body| body.is_hero);
-    // A hero's base lies below those of minions, his ring and all figures above: nobody hides anybody.
+    // Heroes' bases are drawn below those of minions, but their rings and all figures above, so that no unit hides
+    // another.
     for body in heroes.iter().chain(&minions) {
         draw_body(canvas, view, effects, body);
     }
@@ -59,7 +60,7 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
     }
 }
 
-// Below.
+// Below the pieces.
 
 fn draw_shadow(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     let offset = Vec2::splat(body.radius * 0.32);
@@ -79,7 +80,7 @@ fn draw_rings(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     canvas.ring(body.at, radius, width, alpha(colour, if is_selected { 1.0 } else { 0.7 }));
 }
 
-/// The reach of every banner that lasts.
+/// Draws the range of every active banner.
 fn draw_banners(canvas: &mut Canvas, view: &View<'_>) {
     let state = view.state();
     for player in state.player_ids().filter(|&player| has_banner(view, player)) {
@@ -98,7 +99,7 @@ fn has_banner(view: &View<'_>, player: sim::PlayerId) -> bool {
     view.state().players.banner_until[player.index()] > view.state().clock()
 }
 
-/// What is about to be struck: red when it threatens, else in the colour of its team.
+/// Draws attack telegraphs: red for enemies, else the team's colour.
 fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     if body.is_hero && view.state().players.dash_until[body.owner.index()] > view.state().clock() {
         draw_dash(canvas, view, body);
@@ -121,7 +122,7 @@ fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     }
 }
 
-/// The edge of a blow that threatens the player who watches, over all pieces.
+/// Draws the outline of an attack that threatens the viewer, above all pieces.
 fn draw_threat(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     let is_blow = body.windup.is_some() && body.kind == AttackBehaviour::Swordsman;
     if is_blow && (view.scene.me.is_none() || view.is_enemy(body.team)) {
@@ -131,7 +132,7 @@ fn draw_threat(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     }
 }
 
-/// The arc of a blow: 22.5 degrees to either side.
+/// Returns the arc of an attack: 22.5 degrees to either side.
 fn wedge(body: &Body, reach: f32) -> Points {
     let arc = (-4..=4).map(|step| {
         let angle = FRAC_PI_8 * step as f32 / 4.0;
@@ -140,7 +141,7 @@ fn wedge(body: &Body, reach: f32) -> Points {
     std::iter::once(body.at).chain(arc).collect()
 }
 
-/// Where a dash carries, and the way it has come.
+/// Draws the destination of a dash and the distance covered.
 fn draw_dash(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     let rules = &view.scene.setup.rules;
     let left = (view.state().players.dash_until[body.owner.index()].0 as f32 - view.now).max(0.0) / view.hz;
@@ -153,9 +154,9 @@ fn draw_dash(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     canvas.ring(end, body.radius, view.line * 0.6, alpha(colours::light(colour), 0.7));
 }
 
-// The piece.
+// The pieces.
 
-/// How a unit stands: its base, before it runs.
+/// Returns the pose of a unit's base, without its running motion.
 fn stance(view: &View<'_>, effects: &Effects, body: &Body) -> Pose {
     let memory = effects.memory(body.id);
     let hit = view.age(memory.hit_at);
@@ -175,14 +176,14 @@ fn stance(view: &View<'_>, effects: &Effects, body: &Body) -> Pose {
     }
 }
 
-/// How far it has run, in tiles, if it runs.
+/// Returns the distance run, in tiles, if the unit is running.
 fn steps(view: &View<'_>, effects: &Effects, body: &Body) -> Option<f32> {
     let is_running = body.speed.length() > RUNNING;
     let walked = effects.memory(body.id).walked + body.speed.length() * view.scene.alpha / view.hz;
     Some(walked).filter(|_| is_running)
 }
 
-/// What lies flat: the base, and under a hero's the ring of the own one and the cape.
+/// Draws the flat parts: the base, and for a hero also the ring of the player's own and the cape.
 fn draw_body(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
     let pose = stance(view, effects, body);
     if body.is_hero {
@@ -196,7 +197,7 @@ fn draw_body(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bod
     draw_base(canvas, &pose, body.is_hero);
 }
 
-/// What stands on the base: the figure with its weapon, and a hero's pennant.
+/// Draws the upright parts: the figure with its weapon, and a hero's pennant.
 fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
     let mut pose = stance(view, effects, body);
     if let (Some(through), AttackBehaviour::Swordsman) = (pose.swing, body.kind) {
@@ -204,7 +205,7 @@ fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &
     }
     let steps = steps(view, effects, body);
     if let Some(steps) = steps {
-        // Two steps a tile, and a tenth of its size toward where it runs.
+        // The figure bobs twice per tile and leans forward by a tenth of its size.
         let bob = (steps * TAU).sin().abs() * 0.16 * body.radius;
         pose.at += body.speed.normalize_or_zero() * body.radius * 0.1 - vec2(0.0, bob);
     }
@@ -215,7 +216,7 @@ fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &
     }
 }
 
-/// The rim of a hero over those who crowd him, within the radius of his base.
+/// Draws the rim of a hero over units that crowd it, within the radius of its base.
 fn draw_hero_ring(canvas: &mut Canvas, view: &View<'_>, body: &Body, at: Vec2) {
     let bright = colours::light(body.colour());
     let (edge, rim) = match body.side {
@@ -234,7 +235,7 @@ fn outline(canvas: &mut Canvas, points: &[Vec2], width: f32, colour: Color) {
     }
 }
 
-/// The way a blade has just cut.
+/// Draws the trail of a blade.
 fn draw_slash(canvas: &mut Canvas, view: &View<'_>, body: &Body, through: f32) {
     let ahead = body.forward.y.atan2(body.forward.x);
     let (from, to) = (ahead + FRAC_PI_8, ahead + FRAC_PI_8 - 2.0 * FRAC_PI_8 * through);
@@ -242,7 +243,7 @@ fn draw_slash(canvas: &mut Canvas, view: &View<'_>, body: &Body, through: f32) {
     canvas.arc(body.at, body.reach * 0.92, view.line * 1.4, (from, to), colour);
 }
 
-// Above.
+// Above the pieces.
 
 fn draw_health(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     if body.health >= 1.0 {
@@ -261,7 +262,7 @@ fn is_own_hero(view: &View<'_>, body: &Body) -> bool {
     body.is_hero && view.scene.me == Some(body.owner)
 }
 
-/// "You", with an arrow down to the own hero.
+/// Draws "You" with an arrow down to the player's hero.
 pub(super) fn draw_own_label(canvas: &mut Canvas, text: &mut Type, layout: &mut Recorder, view: &View<'_>) {
     let hero = view.scene.me.and_then(|me| view.state().hero(me));
     let Some(body) = hero.map(|row| Body::new(view, row)) else { return };

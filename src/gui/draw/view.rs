@@ -1,4 +1,4 @@
-//! A scene as it is at the instant of a frame, in pixels.
+//! A scene at the instant of a frame, in pixels.
 
 use std::f32::consts::TAU;
 
@@ -9,22 +9,22 @@ use sim::{AttackBehaviour, ControlBehaviour, GameState, MilliPoint, PlayerId, Se
 use super::colours::Side;
 use super::{Camera, Scene};
 
-/// A scene, its camera, and what both give together.
+/// Scene and camera, with values derived from both.
 pub(super) struct View<'a> {
     pub(super) camera: &'a Camera,
     pub(super) scene: &'a Scene<'a>,
     pub(super) window: Rect,
     /// Pixels per tile.
     pub(super) tile: f32,
-    /// Width of an outline, pixels: 2 at 20 pixels per tile.
+    /// Width of an outline, in pixels: 2 at 20 pixels per tile.
     pub(super) line: f32,
-    /// The instant of the frame, in ticks.
+    /// Instant of the frame, in ticks.
     pub(super) now: f32,
     /// Ticks per second.
     pub(super) hz: f32,
     /// Whether hits and refusals flash.
     pub(super) flashes: bool,
-    /// Whether it lies behind a menu: nothing is marked or shaded then.
+    /// Whether it is the backdrop of a menu: then nothing is marked or shaded.
     pub(super) is_backdrop: bool,
 }
 
@@ -53,12 +53,12 @@ impl<'a> View<'a> {
         self.camera.to_screen(tiles)
     }
 
-    /// Seconds since an instant in ticks.
+    /// Returns the seconds since an instant in ticks.
     pub(super) fn age(&self, since: f32) -> f32 {
         (self.now - since) / self.hz
     }
 
-    /// Whether something of this size around `px` can be seen.
+    /// Whether an object of this size around `px` is visible.
     pub(super) fn sees(&self, px: Vec2, radius: f32) -> bool {
         let seen = self.camera.viewport;
         px.x + radius > seen.x
@@ -80,13 +80,13 @@ impl<'a> View<'a> {
         self.my_team().is_some_and(|mine| mine != team)
     }
 
-    /// How the pieces of a team are drawn; for a spectator sides take turns.
+    /// Returns the style of a team's pieces; for a spectator it alternates.
     pub(super) fn side(&self, team: u8) -> Side {
         let is_own = self.my_team().map_or(team.is_multiple_of(2), |mine| mine == team);
         if is_own { Side::Own } else { Side::Other }
     }
 
-    /// Whether the match has come to sudden death.
+    /// Whether sudden death has begun.
     pub(super) fn is_sudden(&self) -> bool {
         !self.scene.setup.rules.endless && self.state().clock() >= self.sudden_death()
     }
@@ -102,12 +102,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// A place of a map file in tiles.
+/// Converts a position of a map file to tiles.
 pub(super) fn milli((x, y): MilliPoint) -> Vec2 {
     vec2(x as f32, y as f32) / 1000.0
 }
 
-/// The same of a circle or base that a map may not have: then the middle.
+/// Converts a circle's or a base's position to tiles; the middle if the map has none.
 pub(crate) fn place(at: Option<&MilliPoint>) -> Vec2 {
     at.map_or(Vec2::ZERO, |&at| milli(at))
 }
@@ -116,12 +116,12 @@ pub(super) fn point(x: Fx, y: Fx) -> Vec2 {
     vec2(x.to_num(), y.to_num())
 }
 
-/// Radians from the right, anticlockwise with y up.
+/// Converts an angle to radians, anticlockwise from the right with y up.
 pub(super) fn radians(angle: Angle) -> f32 {
     f32::from(angle.0) * TAU / 65_536.0
 }
 
-/// What a kind of unit can do.
+/// Returns the rules of a kind of unit.
 pub(super) fn rules_of(setup: &Setup, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitRules {
     match (control, attack) {
         (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => &setup.rules.swordsman,
@@ -131,7 +131,7 @@ pub(super) fn rules_of(setup: &Setup, control: ControlBehaviour, attack: AttackB
     }
 }
 
-/// 0 to 1, fast at first.
+/// Ease-out from 0 to 1.
 pub(super) fn ease_out(share: f32) -> f32 {
     let left = 1.0 - share.clamp(0.0, 1.0);
     1.0 - left * left * left

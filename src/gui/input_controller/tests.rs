@@ -8,7 +8,7 @@ use sim::{AttackBehaviour, Command, PlayerId, Rules, SeatSetup, Setup, TickInput
 
 use super::*;
 
-/// A match seen by player 0, and what the controller has said.
+/// Match seen by player 0, and the controller's output.
 struct Play {
     view: View,
     camera: Camera,
@@ -63,7 +63,7 @@ impl Play {
             .collect()
     }
 
-    /// Pixels of a unit of a player: the first minion of a kind, or the hero.
+    /// Returns the pixel of a player's unit: the first minion of a kind, or the hero.
     fn at(&self, player: u8, kind: Option<AttackBehaviour>) -> Vec2 {
         let units = &self.view.current.units;
         let row = (0..units.len()).find(|&row| {
@@ -89,7 +89,7 @@ fn a_key_pressed_and_released_in_one_frame_walks_and_stops() {
 }
 
 #[test]
-fn two_keys_walk_aslant_and_shift_dashes_there() {
+fn two_keys_walk_diagonally_and_shift_dashes_there() {
     let mut play = Play::new();
     play.take(Input::Down(KeyCode::W, Held::default()));
     play.take(Input::Down(KeyCode::D, Held::default()));
@@ -135,7 +135,7 @@ fn clicks_and_drags_select_and_modifiers_add_and_remove() {
 }
 
 #[test]
-fn a_double_click_takes_the_kind() {
+fn a_double_click_selects_the_kind() {
     let mut play = Play::new();
     let sword = play.at(0, Some(AttackBehaviour::Swordsman));
     play.click(MouseButton::Left, sword);
@@ -145,7 +145,7 @@ fn a_double_click_takes_the_kind() {
 }
 
 #[test]
-fn a_right_click_means_what_lies_under_it() {
+fn a_right_click_depends_on_its_target() {
     let mut play = Play::new();
     let (enemy, hero) = (play.at(1, Some(AttackBehaviour::Archer)), play.at(0, None));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
@@ -177,7 +177,7 @@ fn groups_are_made_and_called() {
 }
 
 #[test]
-fn a_menu_lets_go_of_every_key() {
+fn a_menu_releases_every_key() {
     let mut play = Play::new();
     play.take(Input::Down(KeyCode::W, Held::default()));
     let said = &mut play.said;
@@ -186,7 +186,7 @@ fn a_menu_lets_go_of_every_key() {
 }
 
 #[test]
-fn shift_makes_orders_wait() {
+fn shift_queues_orders() {
     let mut play = Play::new();
     let (enemy, hero) = (play.at(1, Some(AttackBehaviour::Archer)), play.at(0, None));
     play.key(KeyCode::E);
@@ -212,7 +212,7 @@ fn shift_makes_orders_wait() {
 }
 
 #[test]
-fn a_selected_hero_does_not_run_ahead_of_orders_that_wait() {
+fn a_selected_hero_does_not_run_ahead_of_queued_orders() {
     let mut play = Play::new();
     play.drag(Vec2::ZERO, vec2(1280.0, 720.0));
     play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
@@ -223,14 +223,14 @@ fn a_selected_hero_does_not_run_ahead_of_orders_that_wait() {
     assert!(matches!(play.commands()[..], [Command::HeroGo(_), Command::Move(.., When::Now)]));
 }
 
-/// Pixels of a player's core.
+/// Returns the pixel of a player's core.
 fn base(play: &Play, player: usize) -> Vec2 {
     let (x, y) = play.view.setup.map.bases[player];
     play.camera.to_screen(vec2(x as f32, y as f32) / 1000.0)
 }
 
 #[test]
-fn the_selected_base_sends_new_minions_to_a_flag_and_back() {
+fn the_selected_base_sets_and_clears_a_rally_point() {
     let mut play = Play::new();
     let (own, other) = (base(&play, 0), base(&play, 1));
     play.click(MouseButton::Left, other);
@@ -251,7 +251,7 @@ fn the_selected_base_sends_new_minions_to_a_flag_and_back() {
 }
 
 #[test]
-fn the_base_gives_way_to_units_and_to_modifiers() {
+fn units_and_modifiers_take_precedence_over_the_base() {
     let mut play = Play::new();
     let own = base(&play, 0);
     play.click(MouseButton::Left, own);
@@ -283,7 +283,7 @@ fn backspace_asks_for_the_last_alert() {
 }
 
 #[test]
-fn a_key_trains_one_and_with_shift_again_and_again() {
+fn a_key_trains_one_and_with_shift_repeats() {
     let mut play = Play::new();
     let key = |held| Input::Down(KeyCode::B, held);
     assert_eq!(play.take(key(Held::default())), Some(Request::Train(AttackBehaviour::Swordsman)));
@@ -293,7 +293,7 @@ fn a_key_trains_one_and_with_shift_again_and_again() {
 }
 
 #[test]
-fn a_window_that_loses_the_keys_lets_go_of_them() {
+fn losing_focus_releases_every_key() {
     let mut play = Play::new();
     play.take(Input::Down(KeyCode::W, Held { shift: true, ctrl: false }));
     play.take(Input::Pressed(MouseButton::Left, Vec2::new(100.0, 100.0)));
@@ -303,7 +303,7 @@ fn a_window_that_loses_the_keys_lets_go_of_them() {
     play.take(Input::FocusLost);
     assert!(matches!(play.said[..], [Control::Hero(hero)] if hero == HeroControl::default()));
     assert!(play.controller.drag().is_none() && !play.controller.is_shift_held());
-    // The key comes up elsewhere, and a later one does not find it held.
+    // The key is released elsewhere; a later press does not find it held.
     play.said.clear();
     play.take(Input::Up(KeyCode::W));
     assert!(play.said.is_empty());
@@ -324,7 +324,7 @@ fn an_open_core_is_attacked_and_a_shielded_one_is_not() {
     let [Command::AttackMove(minions, to, When::Now)] = &commands[..] else { panic!("{commands:?}") };
     assert_eq!((minions.len(), *to), (6, target(vec2(x as f32, y as f32) / 1000.0)));
     assert!(play.controller.pointer_order(play.now).is_some_and(|order| order.is_attack));
-    // What has fallen is ground like any other.
+    // A destroyed core is ordinary ground.
     Arc::make_mut(&mut play.view.current).cores.hp[1] = 0;
     assert_eq!(right(&mut play), None);
     assert!(matches!(play.commands()[..], [Command::Move(..)]));

@@ -1,4 +1,4 @@
-//! The match behind the menus, between two bots: each screen shows a moment of it.
+//! The attract mode behind the menus: a match between two bots, of which each screen shows a moment.
 
 use bot::{Bot, BotLevel};
 use game::{EventBacklog, View, data};
@@ -10,22 +10,22 @@ use transport::clock;
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 
-/// Ticks per second: the fewest that are allowed, since those before a moment are run at once.
+/// Tick rate: the lowest allowed, since all ticks before a moment are run in one frame.
 const HZ: u32 = 30;
-/// The first moment: both sides have left their bases and met. Its ticks take about 10 ms.
+/// Time of the first moment, in seconds: both sides have left their bases and met. Its ticks take about 10 ms.
 const FIRST_S: u32 = 25;
-/// From the moment of one screen to that of the next.
+/// Time between the moments of two screens, in seconds.
 const NEXT_S: u32 = 10;
 
-/// Something to look at.
+/// Match in the background.
 pub(crate) struct Attract {
     world: World,
     bots: [Bot; 2],
-    /// What the bots want, for as many ticks ahead as they react late.
+    /// The bots' inputs, delayed by their reaction time in ticks.
     wants: [VecDeque<PlayerInput>; 2],
     view: View,
     seed: u64,
-    /// Ticks to be run before it is drawn.
+    /// Ticks to run before it is drawn.
     ahead: u32,
 }
 
@@ -53,13 +53,13 @@ impl Attract {
         Self { world, bots: [bot(0), bot(1)], wants: Default::default(), view, seed, ahead: FIRST_S * HZ }
     }
 
-    /// Shows a later moment from now on.
+    /// Advances to a later moment.
     pub(crate) fn later(mut self) -> Self {
         self.ahead += NEXT_S * HZ;
         self
     }
 
-    /// Plays up to the moment, once, and draws it.
+    /// Runs the match up to the moment, once, and draws it.
     pub(crate) fn draw(&mut self, context: &mut AppContext) {
         while self.ahead > 0 {
             self.ahead -= 1;

@@ -1,4 +1,4 @@
-//! Both seats of a match side by side, under lockstep and with a server: what two players see at one instant.
+//! Both seats of a match side by side, with lockstep and with a server: the two players' screens at the same instant.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use macroquad::miniquad::KeyCode;
@@ -18,15 +18,15 @@ use lab::compare::{Cell, Screens, TrialError, base_cell};
 use net::Architecture;
 use sim::{GameState, PlayerId};
 
-/// Height of the bar at the bottom, points.
+/// Height of the bar at the bottom, in points.
 const BAR: f32 = 44.0;
-/// Between panels, points.
+/// Gap between panels, in points.
 const GAP: f32 = 6.0;
-/// After a frame that took longer, the matches do not catch up.
+/// Maximum frame time that the matches catch up with, in seconds.
 const FRAME_MAX_S: f64 = 0.1;
-/// Less than this is no difference that anybody sees, tiles.
+/// Maximum distance that is invisible, in tiles.
 const SEEN: f32 = 0.05;
-/// How fast a mean over frames follows.
+/// Weight of a new frame in a moving average.
 const FOLLOWS: f32 = 0.02;
 
 /// The four screens.
@@ -40,21 +40,21 @@ pub(crate) struct BothScreen {
     cell: Cell,
 }
 
-/// A match and what its players see of it.
+/// A match and its players' views.
 struct Row {
     architecture: Architecture,
     screens: Screens,
     pictures: [GameState; 2],
     ghosts: [Vec<Ghost>; 2],
     titles: [String; 2],
-    /// Mean over units and frames, and the largest of late, tiles.
+    /// Average over units and frames, and recent maximum of the distance between the screens, in tiles.
     apart: (f32, f32),
-    /// Why it has ended.
+    /// Reason why it has ended.
     over: Option<String>,
 }
 
 impl BothScreen {
-    /// Bots play on the links of `cell`.
+    /// Starts bots on the links of `cell`.
     pub(crate) fn open(cell: &Cell, seed: u64) -> Result<Self, TrialError> {
         let rows =
             [Row::open(Architecture::P2p, cell, seed)?, Row::open(Architecture::ClientServer, cell, seed)?];
@@ -241,7 +241,7 @@ impl Row {
     }
 }
 
-/// Where each row's two panels stand.
+/// Returns the bounds of each row's two panels.
 fn places(points: f32) -> [[macroquad::math::Rect; 2]; 2] {
     let whole = window();
     let gap = GAP * points;
@@ -253,7 +253,7 @@ fn places(points: f32) -> [[macroquad::math::Rect; 2]; 2] {
     [0.0, 1.0].map(|row| [0.0, 1.0].map(|column| place(row, column)))
 }
 
-/// Units that `there` shows elsewhere than `here` does.
+/// Finds units whose positions differ between `here` and `there`.
 fn find_ghosts(here: &GameState, there: &GameState, ghosts: &mut Vec<Ghost>) {
     ghosts.clear();
     let at = |state: &GameState, row: usize| {

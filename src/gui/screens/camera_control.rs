@@ -1,4 +1,4 @@
-//! Which part of the arena is shown.
+//! The visible part of the arena.
 
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::MouseButton;
@@ -7,20 +7,20 @@ use crate::gui::draw::Camera;
 use crate::gui::input::Input;
 use sim::Map;
 
-/// How much closer a turn of the wheel goes, and the closest.
+/// Zoom factor of a step of the wheel, and the closest zoom.
 const ZOOM_STEP: f32 = 1.15;
 const TILES_HIGH_LEAST: f32 = 10.0;
-/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles; and how much
-/// of any when practising.
+/// Maximum height of a map that is shown whole at first, and the visible heights of a taller map and in practice, in
+/// tiles.
 const TILES_HIGH_WHOLE: i32 = 48;
 const TILES_HIGH_OPENING: f32 = 36.0;
 const TILES_HIGH_PRACTICE: f32 = 25.0;
 
-/// Which part of the arena the player wants to see.
+/// Part of the arena that the player wants to see.
 #[derive(Clone, Copy)]
 pub(super) struct CameraControl {
     pub(super) centre: Vec2,
-    /// Tiles from edge to edge; `None` for all of them.
+    /// Visible height, in tiles; `None` for the whole map.
     pub(super) tiles_high: Option<f32>,
     pub(super) is_locked: bool,
     grabbed: Option<Vec2>,
@@ -31,8 +31,8 @@ impl CameraControl {
         Self { centre: Vec2::ZERO, tiles_high: None, is_locked: false, grabbed: None }
     }
 
-    /// How a player begins: with all of the map, or, where that is too much to tell units apart, around the
-    /// own hero. Who practises begins closer to him.
+    /// Returns the camera at the start of a match: the whole map, or, if units would be too small to tell apart, the
+    /// surroundings of the player's hero. In practice it begins closer to the hero.
     pub(super) fn opening(map: &Map, is_practice: bool) -> Self {
         let is_large = map.size.1 > TILES_HIGH_WHOLE * 1000;
         let tiles_high = match is_practice {
@@ -56,7 +56,7 @@ impl CameraControl {
         if let Some(hero) = hero.filter(|_| self.is_locked) {
             self.centre = hero;
         }
-        // What lies beyond the edge of the map is never worth a look.
+        // The camera stays within the map.
         let half_seen = vec2(tiles_high * viewport.w / viewport.h.max(1.0), tiles_high) / 2.0;
         let half_map = vec2(map.size.0 as f32, map.size.1 as f32) / 2000.0;
         let room = (half_map - half_seen).max(Vec2::ZERO);
@@ -64,12 +64,12 @@ impl CameraControl {
         Camera { centre: self.centre, tiles_high, viewport }
     }
 
-    /// Shows a place in the middle, as far as the edge of the map lets it.
+    /// Centres a position, as far as the map's edge allows.
     pub(super) const fn turn_to(&mut self, centre: Vec2) {
         (self.centre, self.is_locked) = (centre, false);
     }
 
-    /// Zooms with what is under the pointer staying there.
+    /// Zooms around the point under the pointer.
     pub(super) fn zoom(&mut self, camera: &Camera, whole: f32, at: Vec2, turns: f32) {
         let under = camera.to_tiles(at);
         let high = (camera.tiles_high / ZOOM_STEP.powf(turns)).clamp(TILES_HIGH_LEAST, whole);
@@ -78,7 +78,7 @@ impl CameraControl {
         self.tiles_high = Some(high);
     }
 
-    /// Wheel and middle button.
+    /// Handles the wheel and the middle button.
     pub(super) fn take(&mut self, input: Input, camera: &Camera, whole: f32, pointer: Vec2) {
         match input {
             Input::Wheel(turns) => self.zoom(camera, whole, pointer, turns),

@@ -1,4 +1,4 @@
-//! What forms are made of: headings, parts of rows, and who one is.
+//! Elements of forms: headings, parts of rows, and the player's name and hero.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
@@ -9,7 +9,7 @@ use crate::gui::page::Page;
 use crate::gui::settings::Settings;
 use crate::gui::theme;
 
-/// Name and hero.
+/// Draws the fields for name and hero.
 pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) {
     page.field("name", part(row, 0, 2), &mut settings.you.name, "your name");
     let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
@@ -20,7 +20,7 @@ pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {
     page.text(name, row.left_top(), Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, row.width());
 }
 
-/// One of several equal parts of a row.
+/// Returns one of several equal parts of a row.
 pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
     const GAP: f32 = 10.0;
     let width = (row.width() - GAP * (of - 1) as f32) / of as f32;
@@ -28,7 +28,7 @@ pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
     Rect::from_min_size(pos2(left, row.top()), vec2(width, row.height()))
 }
 
-/// Continues if the name is valid, else says why it is not.
+/// Continues if the name is valid, else shows why it is not.
 pub(super) fn named(context: &mut AppContext, go: impl FnOnce(net::PlayerName) -> Next) -> Option<Next> {
     match context.settings.you.player_name() {
         Ok(name) => Some(go(name)),

@@ -1,4 +1,4 @@
-//! Before a match is opened: its seats, its map, and how it is computed.
+//! The form before a match is opened: seats, map, and architecture.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use net::{Architecture, RoomCode};
 use sim::Map;
 
 const ROW: f32 = 42.0;
-/// Share of the left part, with everything that can be chosen.
+/// Share of the left part, with all options.
 const LEFT: f32 = 0.58;
 
 pub(crate) struct HostScreen {
@@ -25,17 +25,17 @@ pub(crate) struct HostScreen {
     shows_network: bool,
 }
 
-/// What the host decides.
+/// Choices of the host.
 struct Terms {
-    /// Seats less two.
+    /// Number of seats less two.
     seats: usize,
-    /// 0: everybody alone, 1: partners sit across.
+    /// Teams, 0: every player is a team, 1: partners sit opposite each other.
     teams: usize,
     maps: Vec<Arc<Map>>,
-    /// Among the maps with enough seats.
+    /// Index among the maps with enough seats.
     map: usize,
     architecture: Architecture,
-    /// What a guest must type to join; blank for an open match.
+    /// Code that a guest must type to join; blank for an open match.
     code: String,
     /// Whether guests at one address may take every seat.
     shared_address: bool,
@@ -44,7 +44,7 @@ struct Terms {
 impl HostScreen {
     pub(crate) fn new(attract: Attract) -> Self {
         let mut maps: Vec<_> = data::embedded_maps().collect();
-        // The usual map of two comes first.
+        // The default map for two players comes first.
         maps.sort_by_key(|map| map.name != "standard");
         let (architecture, code) = (Architecture::P2p, String::new());
         let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture, code, shared_address: false };
@@ -52,7 +52,7 @@ impl HostScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        // As high with the network's part open as without it: nothing moves under the pointer.
+        // Equally high with the network's part open or closed, so that nothing moves under the pointer.
         let plate = page.centred(880.0, 444.0);
         page.plate("host", plate);
         page.within("host", |page| self.rows(context, page, plate.shrink(22.0)))
@@ -112,7 +112,7 @@ impl HostScreen {
         self.last(context, page, inside)
     }
 
-    /// Who computes the match: below the picture of the map.
+    /// Draws the choice of architecture below the picture of the map.
     fn network(&mut self, page: &mut Page<'_>, area: Rect) {
         let mut top = area.top() + area.width() * 9.0 / 16.0 + 14.0;
         for (choice, name, text) in [
@@ -151,7 +151,7 @@ impl HostScreen {
 }
 
 impl Terms {
-    /// The maps with enough seats.
+    /// Returns the maps with enough seats.
     fn fitting(&self) -> Vec<Arc<Map>> {
         let seats = self.seats + 2;
         let fits = |map: &&Arc<Map>| map.bases.len() >= seats && (seats > 2 || map.bases.len() == 2);

@@ -1,4 +1,4 @@
-//! The matches that are open on the LAN, as they come and go.
+//! The open matches on the LAN, updated as they appear and disappear.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::net::{IpAddr, SocketAddr};
@@ -19,30 +19,30 @@ use transport::DEFAULT_PORT;
 use transport::discovery::Browser;
 
 const ROW: f32 = 42.0;
-/// How long nothing is found until the screen says what to do.
+/// Time without a match after which the screen gives advice, in seconds.
 const ADVICE_AFTER_S: f64 = 5.0;
 
 pub(crate) struct JoinScreen {
     pub(super) attract: Attract,
-    /// Looking; or why not.
+    /// Search for matches, or the reason why there is none.
     browser: Result<Browser, String>,
-    /// What was typed on the command line.
+    /// Arguments of the command line.
     arguments: Option<Box<JoinArguments>>,
     since: Option<f64>,
-    /// The seats on servers that processes of this user left behind.
+    /// Seats on servers that processes of this user left behind.
     seats: Vec<KeptSeat>,
-    /// The locked match that was chosen, while its code is typed.
+    /// Locked match that was chosen, while the player types its code.
     locked: Option<Locked>,
 }
 
-/// A match that asks for a code.
+/// Match that asks for a code.
 struct Locked {
     address: SocketAddr,
     name: String,
     code: String,
 }
 
-/// Where a room's facts stand in its row, as shares of the width.
+/// Columns of a room's row, as shares of the width.
 const COLUMNS: [(&str, f32); 5] =
     [("match", 0.02), ("players", 0.36), ("ping", 0.50), ("version", 0.64), ("address", 0.80)];
 
@@ -52,7 +52,7 @@ impl JoinScreen {
         Self { attract, browser, arguments, since: None, seats: abandoned_seats(), locked: None }
     }
 
-    /// The request to join the match at an address.
+    /// Builds the request to join the match at an address.
     pub(crate) fn request_for(&self, address: &str, context: &AppContext) -> Result<LaunchRequest, String> {
         let arguments = match &self.arguments {
             Some(arguments) => arguments.clone(),
@@ -121,7 +121,7 @@ impl JoinScreen {
         let mut next = None;
         for (index, room) in rooms.iter().enumerate() {
             let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW));
-            // Rows that do not fit are left out: an address still works.
+            // Rows that do not fit are left out: such a match can still be joined by address.
             if row.bottom() > list.bottom() - 24.0 {
                 break;
             }
@@ -163,7 +163,7 @@ impl JoinScreen {
         next
     }
 
-    /// The code of the locked match that was chosen.
+    /// Draws the code field of the locked match that was chosen.
     fn by_code(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let locked = self.locked.as_mut()?;
         let hint = format!("the code of {}'s match", locked.name);
@@ -218,7 +218,7 @@ impl JoinScreen {
     }
 }
 
-/// The request to take a seat back from its server.
+/// Builds the request to take a seat back from its server.
 pub(super) fn returning(seat: &KeptSeat, name: PlayerName) -> Next {
     returning_to(seat, name, seat.hosts.clone())
 }
@@ -230,7 +230,7 @@ fn returning_to(seat: &KeptSeat, name: PlayerName, server: Vec<SocketAddr>) -> N
     Next::Launch(LaunchRequest::Join(Box::new(arguments), server))
 }
 
-/// A match of the list, in which this player may have a seat already; true when it was chosen.
+/// Draws a match of the list, in which this player may have a seat already. Returns whether it was chosen.
 fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, is_own: bool) -> bool {
     let bar = bar_of(room, is_own);
     let name = format!("room {index}");
@@ -263,7 +263,7 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, is_own: b
     clicked
 }
 
-/// Why a match cannot be joined from here.
+/// Returns the reason why a match cannot be joined from here.
 fn bar_of(room: &Room, is_own: bool) -> Option<&'static str> {
     if room.build < SIMULATION_BUILD {
         Some("older game")
@@ -276,7 +276,7 @@ fn bar_of(room: &Room, is_own: bool) -> Option<&'static str> {
     }
 }
 
-/// What is said while nothing is found.
+/// Returns the text while no match is found.
 fn empty_text(waited_s: f64) -> String {
     let looking = format!("Looking for matches on {} ...", own_networks());
     if waited_s < ADVICE_AFTER_S {
@@ -288,13 +288,13 @@ fn empty_text(waited_s: f64) -> String {
     )
 }
 
-/// The networks of this computer, as people know them.
+/// Names the networks of this computer.
 pub(super) fn own_networks() -> String {
     let addresses = own_addresses();
     if addresses.is_empty() { "this computer alone: it has no network".into() } else { addresses.join(", ") }
 }
 
-/// The addresses under which others reach this computer: of IPv6 only without IPv4, since they are the harder to type.
+/// Lists the addresses at which others reach this computer: IPv6 only without IPv4, since those are harder to type.
 pub(super) fn own_addresses() -> Vec<String> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     let others: Vec<_> =

@@ -1,4 +1,4 @@
-//! The lobby: who sits where, the map, the chat, and who is ready.
+//! The lobby: seats, map, chat, and ready states.
 
 use egui_macroquad::egui::{Align2, Rect, Stroke, StrokeKind, pos2, vec2};
 use serde_json::{Value, json};
@@ -22,29 +22,29 @@ use sim::{AttackBehaviour, Map, PlayerId, fingerprint};
 
 const ROW: f32 = 42.0;
 const GAP: f32 = 8.0;
-/// Lines of chat that have room.
+/// Number of visible chat lines.
 const CHAT_LINES: usize = 5;
 const SIZE: [f32; 2] = [1000.0, 520.0];
 /// Share of the left part, with the seats.
 const LEFT: f32 = 0.62;
-/// What the words under a name are for.
+/// Explanation of the authentication string under a name.
 const WORDS_ARE_FOR: &str = "The same four words on both screens: the connection is private.";
 
-/// What is known of the lobby.
+/// State of the lobby.
 pub(super) struct LobbyPanel {
     player: PlayerId,
     config: MatchConfig,
     lobby: Lobby,
     map: Option<Arc<Map>>,
     talk: Talk,
-    /// The teams of all seats, as far as this window knows those of free ones.
+    /// Teams of all seats, as far as this window knows those of free ones.
     teams: Vec<u8>,
-    /// What this player has chosen: answered at once, before the host confirms it.
+    /// Choice of this player: shown immediately, before the host confirms it.
     choice: Choice,
 }
 
 impl LobbyPanel {
-    /// Takes the lobby's news out of what happened; a panel once there is a lobby.
+    /// Handles the lobby's events; creates the panel with the first lobby.
     pub(super) fn hear(panel: &mut Option<Self>, game: &mut Game, now: f64) {
         let news = core::mem::take(&mut game.news);
         for event in news {
@@ -74,7 +74,7 @@ impl LobbyPanel {
         Self { player, config, lobby, map, talk: Talk::default(), teams, choice: game.choice() }
     }
 
-    /// Enter opens the line to type in, unless it presses a button.
+    /// Enter opens the chat field, unless it presses a button.
     pub(super) fn take(&mut self, inputs: &[Input]) {
         let opens = |input: &Input| matches!(*input, Input::Down(key, _) if means(key, Action::Talk));
         if !self.talk.is_open() && !page::has_focus() && inputs.iter().any(opens) {
@@ -82,7 +82,7 @@ impl LobbyPanel {
         }
     }
 
-    /// What it shows, for a test.
+    /// Returns what the panel shows, for a test.
     pub(super) fn facts(&self) -> Value {
         json!({
             "player": self.player.0,
@@ -97,7 +97,7 @@ impl LobbyPanel {
         })
     }
 
-    /// Lays it out; true if the player leaves.
+    /// Lays out the panel. Returns whether the player leaves.
     pub(super) fn page(
         &mut self,
         context: &mut AppContext,
@@ -161,7 +161,7 @@ impl LobbyPanel {
         }
     }
 
-    /// Somebody's row.
+    /// Draws the row of a taken seat.
     fn taken(
         &self,
         page: &mut Page<'_>,
@@ -214,13 +214,13 @@ impl LobbyPanel {
         }
     }
 
-    /// The team of a seat. Of a free one only the host knows it, and everybody where each plays alone.
+    /// Returns the team of a seat. For a free seat, only the host knows it, unless every player is a team.
     fn team_of(&self, seat: usize) -> Option<u8> {
         let taken = self.lobby.seats.get(seat).copied().flatten();
         taken.map(|taken| taken.seat.team).or_else(|| self.teams.get(seat).copied())
     }
 
-    /// The row of a free seat; the host may give it to a bot.
+    /// Draws the row of a free seat, which the host may give to a bot.
     fn free(
         &self,
         context: &mut AppContext,
@@ -256,7 +256,7 @@ impl LobbyPanel {
         }
     }
 
-    /// What this player chooses; true if the player leaves.
+    /// Draws this player's choices. Returns whether the player leaves.
     fn own(&mut self, page: &mut Page<'_>, game: &Game, area: Rect) -> bool {
         let last = Rect::from_min_max(pos2(area.left(), area.bottom() - ROW), area.max);
         let above = last.translate(vec2(0.0, -ROW - 16.0));
@@ -282,7 +282,7 @@ impl LobbyPanel {
         leaves || page.escapes()
     }
 
-    /// What the match waits for.
+    /// Says what the match is waiting for.
     fn state(&self) -> String {
         let free = self.lobby.seats.iter().filter(|seat| seat.is_none()).count();
         let others = self.lobby.seats.iter().enumerate().filter(|&(seat, _)| seat != self.player.index());
@@ -300,7 +300,7 @@ impl LobbyPanel {
         }
     }
 
-    /// The map, and what it is called.
+    /// Draws the map and its name.
     fn preview(&self, page: &mut Page<'_>, area: Rect) {
         let Some(map) = &self.map else { return };
         let picture = Rect::from_min_size(area.min, vec2(area.width(), area.width() * 9.0 / 16.0));
@@ -312,7 +312,8 @@ impl LobbyPanel {
     }
 }
 
-/// The words of the connection to this player, which both ends show. Nobody compares them with a bot of one's own.
+/// Returns the authentication string of the connection to this player, which both ends show; `None` for a local bot,
+/// since nobody compares it.
 fn words(game: &Game, player: PlayerId, taken: &LobbySeat) -> Option<String> {
     taken.words.filter(|_| !game.has_bot(player)).map(|words| words.to_string())
 }
@@ -324,7 +325,7 @@ const fn hero_name(hero: AttackBehaviour) -> &'static str {
     }
 }
 
-/// "is ann", "are ann and ben".
+/// Joins names, as "is ann" or "are ann and ben".
 fn are_not(names: &[&str]) -> String {
     match names {
         [one] => format!("is {one}"),
@@ -332,7 +333,7 @@ fn are_not(names: &[&str]) -> String {
     }
 }
 
-/// "ann is", "ann and ben are".
+/// Joins names, as "ann is" or "ann and ben are".
 fn are(names: &[&str]) -> String {
     match names {
         [one] => format!("{one} is"),

@@ -6,14 +6,14 @@ use crate::gui::page::Page;
 use crate::gui::theme;
 use sim::{Map, MilliPoint};
 
-/// A map as seen from above; `teams` are those of its bases, as far as they are known.
+/// Draws a map from above; `teams` holds the team of each base, if known.
 pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], area: Rect) {
     let painter = page.ui.painter().with_clip_rect(area);
     let milli = |(x, y): MilliPoint| vec2(x as f32, y as f32) / 1000.0;
     let size = milli(map.size);
     let tile = (area.width() / size.x).min(area.height() / size.y);
     let ground = Rect::from_center_size(area.center(), size * tile);
-    // The world's y points up.
+    // In the world, y points up.
     let at = |point: MilliPoint| -> Pos2 {
         let from_centre = milli(point) * tile;
         ground.center() + vec2(from_centre.x, -from_centre.y)
@@ -39,7 +39,7 @@ pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], are
     page.record("map picture", area, None);
 }
 
-/// The shape of a team in its colour.
+/// Draws the shape of a team in its colour.
 pub(super) fn draw_badge(painter: &Painter, at: Pos2, radius: f32, team: u8) {
     let colour = theme::team(team);
     let corners = |angles: &[f32]| {

@@ -1,4 +1,4 @@
-//! What lies over a match: the help card and the menu.
+//! Overlays of a match: the help card and the menu.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
@@ -6,7 +6,7 @@ use crate::gui::bindings::{BINDINGS, Chapter};
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
-/// What was chosen in the menu.
+/// Choice in the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Resume,
@@ -16,18 +16,18 @@ pub(crate) enum Choice {
     Settings,
 }
 
-/// The rules in as many lines as a newcomer reads.
+/// The rules, in as many lines as a newcomer reads.
 const RULES: &str = "Stand on a circle to take it: circles give points. Hold more than half and enemy cores \
                      open: destroy them, or reach 470 points. Supply trains minions; who is behind gets more. \
                      At 5:00 shields fall and heroes no longer return.";
 
-/// The room that the card and the lobby need, points.
+/// Size that the card and the lobby need, in points.
 pub(super) const LARGEST_ROOM: [f32; 2] = [HELP[0] + 16.0, HELP[1] + 16.0];
 const HELP: [f32; 2] = [908.0, 508.0];
-/// From line to line of the card.
+/// Line height of the card, in points.
 const LINE: f32 = 23.0;
 
-/// All keys on one card; true when it was closed.
+/// Draws all keys on one card. Returns whether it was closed.
 pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
     const CLOSE: f32 = 40.0;
     let card = page.centred(HELP[0], HELP[1]);
@@ -47,7 +47,7 @@ pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
             pos2(inside.left(), below + 14.0),
             pos2(inside.right(), inside.bottom() - CLOSE - 12.0),
         );
-        // Two rows of chapters; the first is as high as its longer one.
+        // The chapters form two rows; the longer chapter sets the height of the first.
         let rows = BINDINGS.iter().take(2).map(|chapter| chapter.bindings.len() + 1).max().unwrap_or(0);
         let second = LINE * rows as f32 + 12.0;
         for (place, chapter) in BINDINGS.iter().enumerate() {
@@ -83,7 +83,7 @@ fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
     }
 }
 
-/// The menu of a match.
+/// Draws the menu of a match.
 pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) -> Option<Choice> {
     const ROW: f32 = 44.0;
     let plate = page.centred(360.0, 356.0);
@@ -119,7 +119,7 @@ mod tests {
     use game::data::rules;
 
     #[test]
-    fn the_card_has_the_numbers_of_the_standard_rules() {
+    fn the_help_card_matches_the_standard_rules() {
         let rules = rules("standard").expect("built in");
         let seconds = rules.sudden_death_ms / 1_000;
         for number in [

@@ -1,4 +1,4 @@
-//! The screens, and how one follows another.
+//! The screens, and the transitions between them.
 
 mod attract;
 mod both;
@@ -47,14 +47,14 @@ use start::StartScreen;
 use waiting::WaitingScreen;
 use watch::WatchScreen;
 
-/// What a screen leads to.
+/// Transition to another screen.
 pub(crate) enum Next {
     Start,
     HostSetup,
-    /// The list of matches, with what to join them with if that was typed already.
+    /// The list of matches, with the arguments for joining if they were given.
     Join(Option<Box<JoinArguments>>),
     Launch(LaunchRequest),
-    /// All players are there.
+    /// All players have joined.
     Play(Box<Game>),
     /// The match could not be played.
     Failed(LaunchRequest, waiting::Failure),
@@ -67,9 +67,9 @@ pub(crate) enum Next {
     Quit,
 }
 
-/// What the window shows.
+/// Current screen.
 pub(crate) enum Screen {
-    /// Between two screens.
+    /// Placeholder during a transition.
     Gone,
     Start(Box<StartScreen>),
     Host(Box<HostScreen>),
@@ -85,7 +85,7 @@ pub(crate) enum Screen {
 impl Screen {
     /// Changes to the next screen.
     pub(crate) fn follow(self, next: Next, context: &mut AppContext) -> Self {
-        // A match that is over may have another one after it.
+        // Another match may follow a finished one.
         let (attract, party) = match (self, &next) {
             (Self::Play(screen), Next::Over(_)) => (Attract::new(), screen.into_party()),
             (screen, _) => (screen.into_attract(), None),
@@ -138,7 +138,7 @@ impl Screen {
         Self::Waiting(Box::new(WaitingScreen::start(attract, request)))
     }
 
-    /// Each menu shows a later moment of the match in the background.
+    /// Returns the attract mode, advanced: each menu shows a later moment.
     fn into_attract(self) -> Attract {
         let attract = match self {
             Self::Start(screen) => screen.attract,
@@ -151,7 +151,7 @@ impl Screen {
         attract.later()
     }
 
-    /// Takes in what happened, and draws the arena of a match that is shown.
+    /// Handles input and match news, and draws the arena of a running match.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         match self {
             Self::Start(screen) => screen.take(context, &inputs),
@@ -165,17 +165,17 @@ impl Screen {
         None
     }
 
-    /// Whether a moment of a match lies behind the page, rather than the arena of one under way.
+    /// Whether the background is the attract mode rather than a running match.
     pub(crate) const fn has_backdrop(&self) -> bool {
         !self.is_lively()
     }
 
-    /// Whether other people may change at any moment what is shown.
+    /// Whether other people may change the screen at any moment.
     pub(crate) const fn awaits_others(&self) -> bool {
         matches!(self, Self::Waiting(_) | Self::Result(_))
     }
 
-    /// Draws what lies behind the page of a menu.
+    /// Draws the background of a menu.
     pub(crate) fn draw_backdrop(&mut self, context: &mut AppContext) {
         match self {
             Self::Start(screen) => screen.attract.draw(context),
@@ -188,7 +188,7 @@ impl Screen {
         }
     }
 
-    /// Lays the page out.
+    /// Lays out the page.
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         match self {
             Self::Start(screen) => screen.page(context, page),
@@ -204,7 +204,7 @@ impl Screen {
         }
     }
 
-    /// The window closes.
+    /// Leaves the match, since the window is closing.
     pub(crate) fn close(self) {
         match self {
             Self::Waiting(screen) => screen.close(),
@@ -214,12 +214,12 @@ impl Screen {
         }
     }
 
-    /// Whether the next click names a place to attack.
+    /// Whether the next click is an attack-move target.
     pub(crate) fn is_aiming(&self) -> bool {
         matches!(self, Self::Play(screen) if screen.is_aiming())
     }
 
-    /// Whether keys have no meaning now, but become what is being set.
+    /// Whether keys are being captured for a binding instead of having their meanings.
     pub(crate) fn takes_keys(&self) -> bool {
         match self {
             Self::Start(screen) => screen.takes_keys(),
@@ -228,12 +228,12 @@ impl Screen {
         }
     }
 
-    /// Whether it shows something that moves by itself and is looked at.
+    /// Whether the screen is animated and watched.
     pub(crate) const fn is_lively(&self) -> bool {
         matches!(self, Self::Play(_) | Self::Watch(_) | Self::Both(_))
     }
 
-    /// Pixels of the page per point.
+    /// Returns the page's scale, in pixels per point.
     pub(crate) fn scale(&self) -> f32 {
         let shows_help = match self {
             Self::Start(screen) => screen.shows_help(),
@@ -247,7 +247,7 @@ impl Screen {
         }
     }
 
-    /// Whether the arena's own interface is to be read.
+    /// Whether the arena's own interface must be legible.
     pub(crate) const fn shows_arena(&self) -> bool {
         matches!(self, Self::Play(_) | Self::Watch(_) | Self::Both(_))
     }
@@ -267,7 +267,7 @@ impl Screen {
         }
     }
 
-    /// What a test may want to know of a match.
+    /// Returns facts of a match, for tests.
     pub(crate) fn facts(&self) -> Value {
         match self {
             Self::Play(screen) => screen.facts(),
@@ -280,12 +280,12 @@ impl Screen {
     }
 }
 
-/// The replay that was recorded last.
+/// Returns the latest replay.
 fn newest_replay() -> Option<PathBuf> {
     replays::newest_replays().ok()?.into_iter().next()
 }
 
-/// A replay in a line.
+/// Describes a replay in a line.
 fn describe_replay(file: &Path) -> String {
     let Ok(replay) = replay::Replay::open(file) else { return "unreadable".into() };
     let header = replay.header();
@@ -296,13 +296,13 @@ fn describe_replay(file: &Path) -> String {
     format!("{}{length}", names.join(" against "))
 }
 
-/// Minutes and seconds.
+/// Formats seconds as minutes and seconds.
 fn clock(seconds: f64) -> String {
     let whole = seconds.max(0.0) as u64;
     format!("{}:{:02}", whole / 60, whole % 60)
 }
 
-/// What the result screen is made of.
+/// Builds the result screen.
 pub(crate) fn over(game: &mut Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),

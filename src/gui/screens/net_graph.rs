@@ -1,5 +1,5 @@
-//! How the network did in the last seconds, as two lines, what was dropped since the match began, and the words of the
-//! table.
+//! The network graph: round-trip time and input delay of the last seconds as two lines, the drops since the match
+//! began, and the table's authentication string.
 
 use egui_macroquad::egui::{Align2, Color32, Rect, Stroke, pos2, vec2};
 use std::collections::VecDeque;
@@ -9,15 +9,15 @@ use crate::gui::page::Page;
 use crate::gui::theme;
 use net::{AuthString, DropCounts};
 
-/// Samples kept: ten seconds.
+/// Number of samples kept: ten seconds.
 const SAMPLES_MAX: usize = 200;
 const SAMPLE_EVERY_S: f64 = 0.05;
-/// Points for a line of text below: what was dropped, and the words of the table.
+/// Height of a text line below the graph, in points: the drops and the authentication string.
 const LINE_HEIGHT: f32 = 20.0;
-/// The least value at the top edge, milliseconds.
+/// Minimum range of the vertical axis, in milliseconds.
 const TOP_LEAST_MS: f32 = 20.0;
 
-/// Round trip and input delay over time.
+/// Round-trip time and input delay over time.
 #[derive(Default)]
 pub(super) struct NetGraph {
     samples: VecDeque<Sample>,
@@ -34,7 +34,7 @@ struct Sample {
 }
 
 impl NetGraph {
-    /// Takes a sample, if it is time to.
+    /// Takes a sample, if the interval has passed.
     pub(super) fn sample(&mut self, now: f64, net: &NetStatus) {
         if now < self.sample_at {
             return;
@@ -48,7 +48,7 @@ impl NetGraph {
         self.samples.push_back(Sample { rtt_ms: net.rtt_ms, delay_ms: net.delay_ms, is_stalled });
     }
 
-    /// Draws it at the right edge.
+    /// Draws the graph at the right edge.
     pub(super) fn draw(&self, page: &mut Page<'_>) {
         let window = page.window();
         let rect = Rect::from_min_size(

@@ -1,4 +1,4 @@
-//! What is written over a match: the count-down, a pause, hints, and why an order is not carried out.
+//! Texts over a match: the countdown, a pause, hints, and the reason why an order is not carried out.
 
 use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 
@@ -16,7 +16,7 @@ pub(super) fn name_of(view: &View, player: PlayerId) -> &str {
 /// Length of the count-down at the end of a pause, in seconds.
 const COUNTDOWN_S: f64 = RESUME_COUNTDOWN_MS as f64 / 1e3;
 
-/// Before tick 0: who plays whom, and how long until it begins.
+/// Shows the matchup and the countdown before tick 0.
 pub(super) fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
     const PRESS_LEAST_S: f64 = 1.0;
     let Some(begin) = view.begin.filter(|&begin| now < begin) else { return };
@@ -28,7 +28,7 @@ pub(super) fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
     announce(page, ("count-down", &number), ("against", &opponents(view)));
 }
 
-/// A large line in the middle of the window and one below it, on a plate.
+/// Shows a large line in the middle of the window and a small one below it, on a plate.
 fn announce(page: &mut Page<'_>, (name, large): (&str, &str), (name_below, below): (&str, &str)) {
     let (middle, width) = (page.window().center(), page.window().width());
     let plate = page.ui.painter().add(Shape::Noop);
@@ -40,7 +40,7 @@ fn announce(page: &mut Page<'_>, (name, large): (&str, &str), (name_below, below
     page.ui.painter().set(plate, Shape::rect_filled(plated, theme::ROUNDING, theme::PLATE));
 }
 
-/// The seconds of the count-down that is shown, to the start or to the end of a pause.
+/// Returns the seconds of the visible countdown, to the start or to the end of a pause.
 pub(super) fn seconds_to_go(view: &View, now: Time) -> Option<f64> {
     let resumes = view.current.pause().map(|pause| left_of(view, &pause));
     let resumes = resumes.filter(|&left| left <= COUNTDOWN_S);
@@ -52,17 +52,17 @@ fn left_of(view: &View, pause: &Pause) -> f64 {
     f64::from(pause.until.since(view.current.tick())) / f64::from(view.setup.tick_rate.hz())
 }
 
-/// Whether the match is paused, or waits for somebody who is lost.
+/// Whether the match is paused or waits for a lost player.
 pub(super) fn is_held_up(view: &View) -> bool {
     view.current.pause().is_some() || view.lost.is_some()
 }
 
-/// What happened in a match, if the picture does not show it by itself.
+/// Describes a match event that the arena does not show by itself.
 pub(super) fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
     match event {
         MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
         MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
-        // Only a server lets a match continue while a player is silent.
+        // Only with a server does a match continue while a player is silent.
         MatchEvent::Silent(player) if is_on_a_server(view) && *player != PlayerId::NONE => {
             Some(format!("{} is away and may come back; the match continues", name_of(view, *player)))
         }
@@ -78,7 +78,7 @@ fn is_on_a_server(view: &View) -> bool {
     view.links.iter().any(|link| link.player == PlayerId::NONE)
 }
 
-/// While the match is paused: at whose request, and how much longer.
+/// Shows who paused the match, and how much longer.
 pub(super) fn pause_card(page: &mut Page<'_>, view: &View, is_halted: bool) {
     let pause = view.current.pause().map(|pause| (pause.by, left_of(view, &pause).ceil()));
     if pause.is_none() && !is_halted {
@@ -92,7 +92,7 @@ pub(super) fn pause_card(page: &mut Page<'_>, view: &View, is_halted: bool) {
     announce(page, ("pause", &title), ("pause-by", &below));
 }
 
-/// A pause that all players share, in words.
+/// Describes a pause that all players share.
 fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
     if left_s <= COUNTDOWN_S {
         return (format!("{left_s}"), "The match continues".to_owned());
@@ -105,7 +105,7 @@ fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
     ("Paused".to_owned(), text)
 }
 
-/// Who plays whom: the names of each team.
+/// Names the opponents: the players of each team.
 fn opponents(view: &View) -> String {
     let mut teams: Vec<(u8, String)> = Vec::new();
     for (player, name) in view.current.player_ids().zip(view.names.iter()) {
@@ -118,7 +118,7 @@ fn opponents(view: &View) -> String {
     teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
 }
 
-/// What the selected base is good for.
+/// Explains what the selected base is for.
 pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
     let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
     match (base_selected, rallies) {
@@ -136,14 +136,14 @@ pub(super) fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {
     // Above the counts of the selection.
     let at = pos2(page.window().center().x, bottom - 44.0);
     let width = page.window().width();
-    // The plate is as wide as the text turns out to be.
+    // The plate takes the width of the text.
     let plate = page.ui.painter().add(Shape::Noop);
     let rect = page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
     let plated = Shape::rect_filled(rect.expand2(vec2(10.0, 4.0)), theme::ROUNDING, theme::PLATE);
     page.ui.painter().set(plate, plated);
 }
 
-/// Why an enemy core cannot be attacked.
+/// Explains why an enemy core cannot be attacked.
 pub(super) fn shield_text(view: &View) -> String {
     let needed = view.current.circles.len() / 2 + 1;
     format!("That core is shielded: hold {needed} of the {} circles to open it", view.current.circles.len())

@@ -1,4 +1,4 @@
-//! A match being played.
+//! A running match.
 
 mod facts;
 pub(super) mod lost;
@@ -37,14 +37,14 @@ use game::{Control, EventBacklog, Finished, View};
 use net::StallCause;
 use sim::{AttackBehaviour, Command, GameState, PlayerId};
 
-/// A stall shorter than this is not worth a word.
+/// Minimum length of a stall that is mentioned, in milliseconds.
 const STALL_SHOWN_MS: u128 = 150;
-/// How long the final picture stands before the result covers it.
+/// Time for which the final scene is shown before the result covers it, in seconds.
 const LAST_LOOK_S: f64 = 1.2;
-/// How long it is said that a core is shielded.
+/// Time for which the hint about a shielded core is shown, in seconds.
 const SHIELDED_SHOWN_S: f64 = 3.0;
 
-/// A match that is over, while a vote on a rematch is on, and what its players say.
+/// Finished match with an open vote on a rematch, and its chat.
 pub(super) struct Party {
     pub(super) game: Game,
     pub(super) talk: Talk,
@@ -53,9 +53,9 @@ pub(super) struct Party {
 pub(crate) struct PlayScreen {
     game: Game,
     view: Option<View>,
-    /// The state that the painter has seen last.
+    /// State that the painter has seen last.
     observed: Option<Arc<GameState>>,
-    /// What happened since the last frame.
+    /// Events since the last frame.
     events: EventBacklog,
     alerts: Alerts,
     cues: Cues,
@@ -63,40 +63,40 @@ pub(crate) struct PlayScreen {
     controller: InputController,
     camera_control: CameraControl,
     training: Training,
-    /// In the match that teaches.
+    /// The tutorial, if this match is one.
     tutorial: Option<Tutorial>,
     sent: SentCommands,
     overlay: Overlay,
     settings: SettingsPanel,
     talk: Talk,
-    /// The card that came by itself, if one is shown.
+    /// Card that opened by itself, if one is shown.
     prompt: Prompt,
-    /// Until when somebody who is lost is waited for without asking again what to do.
+    /// Time until which a lost player is awaited without asking again, in seconds since the window opened.
     waits_until: f64,
-    /// Since when a pause is shown.
+    /// Time since which a pause is shown.
     paused_since: Option<f64>,
     graph: NetGraph,
     shows_graph: bool,
     finished: Option<(Finished, f64)>,
     has_asked_to_leave: bool,
-    /// Whether P halts a practice match.
+    /// Whether P has halted a practice match.
     is_halted: bool,
-    /// When an attack on a shielded core was asked for, seconds of the window.
+    /// Time of the last order to attack a shielded core, in seconds since the window opened.
     shielded_at: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overlay {
     None,
-    /// And whether surrendering was asked for once.
+    /// The menu, and whether surrendering was requested once and awaits confirmation.
     Menu(bool),
     Help,
     Settings,
-    /// A line is being typed.
+    /// The chat field.
     Talk,
-    /// The last of the others is lost, or somebody holds up the match.
+    /// The question about the last lost player, or about one who holds up the match.
     Lost,
-    /// The tutorial is won.
+    /// The end of the tutorial.
     Learned,
 }
 
@@ -171,7 +171,7 @@ impl PlayScreen {
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {
         let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
-        // Events of the confirmed world come also while the picture, ahead of it, waits.
+        // Events of the confirmed world arrive even while the predicted view, ahead of it, waits.
         if is_new || !self.events.is_empty() {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
@@ -182,14 +182,14 @@ impl PlayScreen {
         }
     }
 
-    /// Takes the input in and draws the arena.
+    /// Handles the input and draws the arena.
     fn play(&mut self, context: &mut AppContext, view: &View, inputs: Vec<Input>) {
         let alpha = view.alpha(self.game.now());
         let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
         let mut camera = self.camera(context, view, alpha);
         let is_over = self.finished.is_some();
         for input in inputs {
-            // Whatever is open, nothing is released any more that is held now.
+            // Losing focus releases held keys even under an overlay.
             if input != Input::FocusLost && (self.overlay != Overlay::None || is_over) {
                 self.take_in_overlay(context, input);
                 continue;
@@ -263,7 +263,7 @@ impl PlayScreen {
         );
     }
 
-    /// Whether this was a press on the economy's plate, which is not one on the arena below it.
+    /// Whether this was a press on the economy's plate rather than on the arena below it.
     fn press_button(&mut self, context: &AppContext, view: &View, input: Input) -> bool {
         let Input::Pressed(button, at) = input else { return false };
         let shift = self.controller.is_shift_held();
@@ -297,7 +297,7 @@ impl PlayScreen {
         self.camera_control.camera(&view.setup.map, context.arena(), hero)
     }
 
-    /// Esc and F1 close what they opened.
+    /// Passes an input to the open overlay; Esc and F1 close it.
     fn take_in_overlay(&mut self, context: &mut AppContext, input: Input) {
         if self.overlay == Overlay::Settings {
             return self.settings.take(input, &mut context.settings);
@@ -311,7 +311,7 @@ impl PlayScreen {
                 self.talk.close();
                 self.overlay = Overlay::None;
             }
-            // Its keys are letters.
+            // Keys are letters of the message.
             (Overlay::Talk, _) => {}
             (Overlay::Learned, _) => {}
             (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
@@ -347,7 +347,7 @@ impl PlayScreen {
             }
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.current.pause().is_some() => {
-                // Two who pause at once do not mean to resume.
+                // If two players pause at the same moment, the second does not mean to resume.
                 if self.paused_since.is_some_and(|since| !prompt::is_new(since, context.now)) {
                     say(&self.game, &mut self.sent, view, Control::Command(Command::Resume));
                 }
@@ -451,7 +451,7 @@ impl PlayScreen {
                 }
             }
         }
-        // One line at a time; the next comes with the next picture.
+        // News is shown a line at a time, one per view.
         let news =
             self.game.news.iter().enumerate().find_map(|(at, event)| Some((at, news_line(&view, event)?)));
         if let Some((at, line)) = news {
@@ -482,13 +482,13 @@ impl PlayScreen {
         }
     }
 
-    /// What the tutorial asks for now.
+    /// Returns the tutorial's current task.
     fn task(&self, view: &View) -> Option<Task> {
         let tutorial = self.tutorial.as_ref().filter(|_| self.finished.is_none())?;
         tutorial.task(view, self.controller.selected.len())
     }
 
-    /// The tutorial is won.
+    /// Shows the end of the tutorial.
     fn learned(&self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.is_inert = self.prompt.is_new(context.now);
         let next = learned_card(context, page);
@@ -504,7 +504,7 @@ impl PlayScreen {
         }
     }
 
-    /// The match is over: on to its result. The tutorial has none: who wins it has learned everything.
+    /// Shows the result of the finished match. The tutorial has none: a player who wins it has learned everything.
     fn finish(&mut self, context: &mut AppContext) -> Option<Next> {
         if self.tutorial.is_some() && self.has_asked_to_leave {
             return Some(Next::Start);
@@ -520,7 +520,7 @@ impl PlayScreen {
         Some(over(&mut self.game, self.view.clone(), finished))
     }
 
-    /// Who may play again, and what they said last; nobody once somebody has gone.
+    /// Returns the players who may play again and their chat; `None` once anyone has left.
     pub(super) fn into_party(self) -> Option<Party> {
         self.game.is_alive().then_some(Party { game: self.game, talk: self.talk })
     }
@@ -529,7 +529,7 @@ impl PlayScreen {
         self.game.close();
     }
 
-    /// Whether the match waits for the player, if it is one against bots alone.
+    /// Whether the match waits for the player, because all opponents are bots.
     fn is_halting(&self) -> bool {
         let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help | Overlay::Settings);
         self.finished.is_none() && !self.has_asked_to_leave && (self.is_halted || is_read)
@@ -548,7 +548,7 @@ impl PlayScreen {
     }
 }
 
-/// Says something to the match; commands are numbered. While the match is paused it takes few of them.
+/// Sends a control to the match, and numbers commands. While the match is paused, drops those that it would ignore.
 fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
     if let Control::Command(command) = &what {
         if view.current.pause().is_some() && !command.is_for_pauses() {
@@ -564,12 +564,12 @@ fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
     game.say(what);
 }
 
-/// The clock of a match.
+/// Formats ticks as the match clock.
 pub(super) fn match_clock(ticks: u32, hz: u32) -> String {
     clock(f64::from(ticks) / f64::from(hz))
 }
 
-/// Whether a key means this.
+/// Whether a key has this action.
 pub(super) fn means(key: KeyCode, action: Action) -> bool {
     action_of(key) == Some(action)
 }

@@ -1,6 +1,6 @@
-//! Questions that a running match asks by itself. Such a card comes while keys and buttons of the pointer are meant for
-//! the match below it, so nothing that a player is likely to press in play answers one: it takes no answer while it is
-//! new, its buttons cannot be focused, and its keys are held and are none that play uses.
+//! Questions that a running match asks by itself. Such a card opens while keys and the pointer are meant for the
+//! match below, so no likely input of play may answer it: a new card accepts no answer, its buttons cannot be
+//! focused, and its keys must be held and are not used in play.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use macroquad::miniquad::KeyCode;
@@ -10,57 +10,58 @@ use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
-/// Time for which a card that opened by itself takes no answer: longer than a player needs to notice it.
+/// Time for which a card that opened by itself accepts no answer, in seconds: longer than a player needs to notice
+/// it.
 const NEW_FOR_S: f64 = 0.8;
-/// Time for which a key must be held to give an answer.
+/// Time for which a key must be held to answer, in seconds.
 const HOLD_S: f64 = 1.0;
-/// Height of an answer, points.
+/// Height of an answer, in points.
 const ROW: f32 = 44.0;
 const GAP: f32 = 12.0;
 const WIDTH: f32 = 440.0;
 const MARGIN: f32 = 22.0;
 
-/// Whether what came by itself at `since` is so new that what is pressed may still be meant for something else.
+/// Whether something that opened by itself at `since` is so new that a press may still be meant for something else.
 pub(super) fn is_new(since: f64, now: f64) -> bool {
     now - since < NEW_FOR_S
 }
 
-/// One of the answers to a question. The first answer of a card changes nothing: Esc gives it, too.
+/// Answer to a question. The first answer of a card changes nothing; Esc gives it, too.
 pub(super) struct Answer<'a, T> {
     pub(super) name: &'static str,
     pub(super) text: &'a str,
     pub(super) meaning: T,
-    /// Why it cannot be given.
+    /// Reason why it cannot be given.
     pub(super) bar: Option<&'static str>,
 }
 
 impl<'a, T> Answer<'a, T> {
-    /// An answer that can be given.
+    /// Builds an answer that can be given.
     pub(super) const fn new(name: &'static str, text: &'a str, meaning: T) -> Self {
         Self { name, text, meaning, bar: None }
     }
 }
 
-/// A card with a question, from when it came.
+/// Card with a question, and the time at which it opened.
 #[derive(Default)]
 pub(super) struct Prompt {
     since: f64,
-    /// The key that is held, and since when.
+    /// Held key, and the time since which it is held.
     held: Option<(KeyCode, f64)>,
 }
 
 impl Prompt {
-    /// A card that comes now.
+    /// Opens a card now.
     pub(super) const fn new(now: f64) -> Self {
         Self { since: now, held: None }
     }
 
-    /// Whether it takes no answer yet.
+    /// Whether it accepts no answer yet.
     pub(super) fn is_new(&self, now: f64) -> bool {
         is_new(self.since, now)
     }
 
-    /// Takes in what happened while it is shown.
+    /// Handles an input while the card is shown.
     pub(super) fn take(&mut self, input: Input, now: f64) {
         match input {
             Input::Down(key, _) if !self.is_new(now) => self.held = Some((key, now)),
@@ -70,13 +71,13 @@ impl Prompt {
         }
     }
 
-    /// The share of its time for which the key of an answer has been held.
+    /// Returns the share of the required time for which an answer's key has been held.
     fn held_share(&self, key: Option<KeyCode>, now: f64) -> f32 {
         let held = self.held.filter(|&(held, _)| Some(held) == key);
         held.map_or(0.0, |(_, since)| ((now - since) / HOLD_S).min(1.0) as f32)
     }
 
-    /// Draws the card; the answer that was given to it.
+    /// Draws the card. Returns the answer, if one was given.
     pub(super) fn page<T: Copy>(
         &self,
         page: &mut Page<'_>,
@@ -119,7 +120,7 @@ impl Prompt {
         })
     }
 
-    /// A button that a held key presses, too.
+    /// Draws a button that holding its key presses, too.
     fn held_answer<T>(
         &self,
         page: &mut Page<'_>,
@@ -149,9 +150,9 @@ mod tests {
     use egui_macroquad::egui::Key;
 
     const NOW: f64 = 64.0;
-    /// The card is new.
+    /// Time at which the card is new.
     const EARLY: f64 = NOW + 0.5;
-    /// It is not.
+    /// Time at which the card accepts answers.
     const LATER: f64 = NOW + 1.0;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +171,7 @@ mod tests {
         prompt.page(page, now, ("Ben is lost", "Silent for 3 s."), &answers)
     }
 
-    /// Answer of a key that goes down at `from` and is held until `to`.
+    /// Returns the answer by a key that is pressed at `from` and held until `to`.
     fn answer_to(key: KeyCode, from: f64, to: f64) -> Option<Meaning> {
         let (mut prompt, mut test) = (Prompt::new(NOW), PageTest::new([1280.0, 720.0]));
         prompt.take(Input::Down(key, Held::default()), from);
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_play_answers_a_card_that_comes_by_itself() {
+    fn no_key_of_play_answers_a_card_that_opens_by_itself() {
         for preset in [Preset::Standard, Preset::Moba] {
             let mut choices = KeyChoices::default();
             choices.reset(preset);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_a_key_that_is_held_and_went_down_on_a_card_that_is_not_new() {
+    fn an_answer_needs_a_held_key_pressed_once_the_card_accepts_answers() {
         assert_eq!(answer_to(KeyCode::F5, LATER, LATER + HOLD_S - 0.25), None, "not held for long enough");
         assert_eq!(answer_to(KeyCode::F5, EARLY, LATER + 60.0), None, "it went down on a new card");
         let mut test = PageTest::new([1280.0, 720.0]);
@@ -232,7 +233,7 @@ mod tests {
             assert_eq!(answers[2], clicked, "{now}");
             assert_eq!(test.frame(vec![press(Key::Escape)], |page| lay_out(&prompt, page, now)), escaped);
             assert_eq!(test.recorder.problems(), Vec::<String>::new());
-            // Neither arrows nor Tab lead to a button that Enter or Space would press.
+            // Neither arrows nor Tab focus a button that Enter or Space would press.
             for key in [Key::ArrowDown, Key::ArrowDown, Key::Tab, Key::Enter, Key::Space] {
                 for events in [vec![press(key)], vec![]] {
                     assert_eq!(test.frame(events, |page| lay_out(&prompt, page, now)), None, "{key:?} {now}");

@@ -13,26 +13,26 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use replay::ReplayInfo;
 
-/// Most replays that are listed; `arena replay list` has them all.
+/// Maximum number of listed replays; `arena replay list` lists them all.
 const LISTED_MAX: usize = 200;
 const ROW: f32 = 42.0;
 const STEP: f32 = ROW + 5.0;
-/// Where the facts of a replay stand in its row, as shares of the width.
+/// Columns of a replay's row, as shares of the width.
 const COLUMNS: [(&str, f32); 5] =
     [("players", 0.02), ("recorded", 0.42), ("map", 0.60), ("length", 0.71), ("result", 0.79)];
 
 pub(crate) struct ReplaysScreen {
     pub(super) attract: Attract,
     replays: Vec<Listed>,
-    /// The first row that is shown.
+    /// First visible row.
     first: usize,
-    /// Why there is no list.
+    /// Reason why there is no list.
     fault: Option<String>,
 }
 
 struct Listed {
     file: PathBuf,
-    /// Read once the row is shown.
+    /// Description, read when the row is first shown.
     about: Option<[String; 5]>,
 }
 
@@ -71,7 +71,7 @@ impl ReplaysScreen {
             let style = (theme::BODY, theme::QUIET);
             page.paragraph("empty", list.min + vec2(0.0, 40.0), style, text, list.width());
         }
-        // A file is read through, so that one in a frame is enough.
+        // Describing a file reads all of it, so at most one is read per frame.
         let mut may_read = true;
         let mut next = None;
         let shown = self.replays.iter_mut().enumerate().skip(self.first).take(rows_in(list));
@@ -104,7 +104,7 @@ impl ReplaysScreen {
 }
 
 impl Listed {
-    /// A row; true when it was chosen.
+    /// Draws a row. Returns whether it was chosen.
     fn about(&self, page: &mut Page<'_>, name: &str, row: Rect) -> bool {
         let is_pressed = page.pressable(name, row, Weight::Normal, true);
         let Some(about) = &self.about else { return is_pressed };
@@ -122,13 +122,12 @@ impl Listed {
     }
 }
 
-/// How many rows have room.
+/// Returns the number of rows that fit.
 fn rows_in(list: Rect) -> usize {
     (((list.height() - 24.0 + 5.0) / STEP) as usize).max(1)
 }
 
-/// The replays of the data folder, those that were written last first. A recording that its process did not finish plays
-/// as far as it goes.
+/// Returns the replays of the data folder, last written first. A recording that was cut off plays up to its end.
 pub(super) fn newest_replays() -> anyhow::Result<Vec<PathBuf>> {
     let files = replays_in(&paths::data_folder("replays")?)?;
     let written = |file: &PathBuf| std::fs::metadata(file).and_then(|data| data.modified());
@@ -139,7 +138,7 @@ pub(super) fn newest_replays() -> anyhow::Result<Vec<PathBuf>> {
     Ok(dated.into_iter().map(|(_, file)| file).collect())
 }
 
-/// A replay in five columns.
+/// Describes a replay in five columns.
 fn describe(file: &Path) -> [String; 5] {
     let nothing = String::new;
     let unreadable = |why: String| [why, nothing(), nothing(), nothing(), nothing()];
@@ -159,7 +158,7 @@ fn describe(file: &Path) -> [String; 5] {
     ]
 }
 
-/// Who won, or how it ended.
+/// Describes the result.
 fn result_of(info: &ReplayInfo) -> String {
     let (Some(header), Some(result)) = (&info.header, &info.result) else { return "unfinished".into() };
     let winners = |team| {

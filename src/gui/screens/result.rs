@@ -1,4 +1,5 @@
-//! After a match: who won and why, its course, and one tip; behind a button, how fast clicks acted.
+//! The result of a match: the winner and the reason, the course of the match, and one tip; behind a button, the
+//! latency of commands.
 
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
@@ -26,43 +27,43 @@ use net::message::Choice;
 use sim::{Outcome, PLAYERS_MAX, PlayerId};
 
 const ROW: f32 = 44.0;
-/// From the upper edge to what stands below the course of the match.
+/// Vertical offset of everything below the course of the match, in points.
 const LOWER: f32 = 408.0;
 const VICTORY: &str = "Victory";
 const DEFEAT: &str = "Defeat";
 const DRAW: &str = "Draw";
-/// Lines of talk that are shown below the result, and the points between them and it.
+/// Number of chat lines below the result, and the gap above them in points.
 const LINES: usize = 1;
 const GAP: f32 = 12.0;
-/// Of the plate, and from its edge to what stands on it.
+/// Width and margin of the plate, in points.
 const WIDTH: f32 = 720.0;
 const MARGIN: f32 = 18.0;
-/// The line that says who wants a rematch, and the chat below it.
+/// Height of the rematch line above the chat, in points.
 const VOTES: f32 = 20.0;
 const TALK: f32 = Talk::height(LINES) + GAP;
 
-/// A match that was played.
+/// Finished match.
 pub(crate) struct Over {
     request: LaunchRequest,
     view: Option<View>,
     summary: Summary,
     rtt_ms: f64,
-    /// Matches won by each team so far, with this one.
+    /// Matches won by each team so far, including this one.
     wins: [u32; PLAYERS_MAX],
-    /// The moments in words, each with its second.
+    /// Highlights with the second of each.
     moments: Vec<(u32, String)>,
     tip: String,
 }
 
 pub(crate) struct ResultScreen {
     over: Over,
-    /// Whether the figures of commands and network are shown in place of the course of the match.
+    /// Whether the details of commands and network are shown instead of the course of the match.
     shows_details: bool,
-    /// While the others are there.
+    /// The party, while the others are still there.
     party: Option<Party>,
-    /// Who wants a rematch.
+    /// Players who want a rematch.
     wanted: Vec<PlayerId>,
-    /// Since when it is shown, seconds of the window.
+    /// Time since which the result is shown, in seconds since the window opened.
     since: Option<f64>,
 }
 
@@ -76,11 +77,11 @@ impl Over {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
         let mut request = game.request.clone();
         if let Some(seat) = summary.roster.get(summary.player.index()) {
-            // The one chosen in the lobby.
+            // The hero chosen in the lobby.
             request.set_hero(seat.hero.into());
         }
         if let LaunchRequest::Join(arguments, _) = &mut request {
-            // It took a seat of this match back, not of the next one.
+            // The token is for a seat of this match, not of the next.
             arguments.token = None;
         }
         keep_report(&summary);
@@ -121,7 +122,7 @@ impl Over {
         })
     }
 
-    /// How many matches each side has won, once there were several.
+    /// Describes the wins of each side, after several matches.
     fn series(&self) -> Option<String> {
         let own = self.team(self.summary.player);
         let other = self.summary.roster.iter().find(|seat| seat.team != own)?;
@@ -134,7 +135,7 @@ impl Over {
         self.summary.roster.get(player.index()).map_or(0, |seat| seat.team)
     }
 
-    /// In a word, and its colour.
+    /// Returns a one-word verdict and its colour.
     fn verdict(&self) -> (&'static str, Color32) {
         let summary = &self.summary;
         match summary.outcome {
@@ -153,7 +154,7 @@ impl Over {
         }
     }
 
-    /// What is heard of it.
+    /// Returns the sound of the result.
     pub(super) fn sound(&self) -> Option<Kind> {
         match self.verdict().0 {
             VICTORY => Some(Kind::Victory),
@@ -163,7 +164,7 @@ impl Over {
         }
     }
 
-    /// Why, in a sentence.
+    /// Gives the reason in a sentence.
     fn reason(&self) -> String {
         let summary = &self.summary;
         let names = |won: bool| {
@@ -193,7 +194,7 @@ impl Over {
         }
     }
 
-    /// How fast clicks acted, here and there.
+    /// Describes the latency of commands, locally and at the other players.
     fn latency(&self) -> String {
         let ms = |found: Option<Percentiles>| found.map(|found| (found.p50, found.p95));
         let own = ms(self.summary.latencies.own.percentiles());
@@ -206,7 +207,7 @@ impl Over {
     }
 }
 
-/// Saves the report of a desync and its bundle beside the replay, for later analysis.
+/// Saves a desync report and its bundle beside the replay, for later analysis.
 fn keep_report(summary: &Summary) {
     let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
@@ -221,7 +222,7 @@ fn keep_report(summary: &Summary) {
     }
 }
 
-/// "Ben's", "James'".
+/// Forms a possessive: "Ben's", "James'".
 fn possessive(name: &str) -> String {
     if name.ends_with('s') { format!("{name}'") } else { format!("{name}'s") }
 }
@@ -229,7 +230,7 @@ fn possessive(name: &str) -> String {
 fn desync_text(summary: &Summary) -> String {
     if let Some(proof) = summary.desync.as_ref().and_then(|report| report.equivocation.as_ref()) {
         let name = summary.roster.get(proof.seat.index()).map_or("A player", |seat| seat.name.as_str());
-        return format!("{name} sent different orders to different players: their signatures prove it");
+        return format!("{name} sent different inputs to different players: their signatures prove it");
     }
     let at =
         summary.desync.as_ref().map_or_else(String::new, |report| format!(" after tick {}", report.tick));
@@ -241,7 +242,7 @@ impl ResultScreen {
         Self { over, shows_details: false, party, wanted: Vec::new(), since: None }
     }
 
-    /// Takes in what the others want and say.
+    /// Handles the others' votes and chat.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
         context.settings.has_won |= self.over.verdict().0 == VICTORY;
         let party = self.party.as_mut()?;
@@ -269,7 +270,7 @@ impl ResultScreen {
         }
         if is_ended {
             self.party = None;
-            context.note("Somebody has left: no rematch".into());
+            context.note("A player has left: no rematch".into());
             return None;
         }
         let has_begun = party.game.view.latest().is_some_and(|view| view.begin.is_some());
@@ -293,7 +294,7 @@ impl ResultScreen {
         let upper = Rect::from_min_max(inside.min, inside.max - vec2(0.0, talk));
         let is_new = is_new(*self.since.get_or_insert(context.now), context.now);
         page.within("result", |page| {
-            // It comes by itself, over a match in which something was being pressed.
+            // The screen opens by itself, while a player may be pressing something else.
             page.is_inert = is_new;
             let next = self.rows(page, upper).or_else(|| self.escape(page, is_new));
             page.is_inert = false;
@@ -309,7 +310,7 @@ impl ResultScreen {
         })
     }
 
-    /// Esc closes the line that is typed, and leads to the menu otherwise.
+    /// Handles Esc: closes the chat field if it is open, else leads to the menu.
     fn escape(&mut self, page: &Page<'_>, is_new: bool) -> Option<Next> {
         if !page.escapes() {
             return None;
@@ -322,7 +323,7 @@ impl ResultScreen {
         None
     }
 
-    /// The room that it needs, points.
+    /// Returns the size that the screen needs, in points.
     pub(crate) fn room(&self) -> [f32; 2] {
         [WIDTH + 16.0, self.height() + 16.0]
     }
@@ -332,7 +333,7 @@ impl ResultScreen {
         LOWER + ROW + 2.0 * MARGIN + lower
     }
 
-    /// The window closes.
+    /// Leaves the match, since the window is closing.
     pub(crate) fn close(self) {
         if let Some(party) = self.party {
             party.game.close();
@@ -366,7 +367,7 @@ impl ResultScreen {
         self.buttons(page, inside)
     }
 
-    /// Score and army over time, three moments, and a tip.
+    /// Draws score and army size over time, three highlights, and a tip.
     fn course(&self, page: &mut Page<'_>, area: Rect) {
         const GRAPH: f32 = 92.0;
         let over = &self.over;
@@ -379,7 +380,7 @@ impl ResultScreen {
         page.paragraph("tip", pos2(area.left(), below + 4.0), style, &over.tip, area.width());
     }
 
-    /// What was commanded, and how fast it acted.
+    /// Draws counts of commands, and their latency.
     fn details(&self, page: &mut Page<'_>, area: Rect) {
         let over = &self.over;
         let mut line = |name: &str, top: f32, size: f32, colour: Color32, text: &str| {
@@ -387,18 +388,18 @@ impl ResultScreen {
             page.text(name, at, Align2::CENTER_TOP, (size, colour), text, area.width());
         };
         let [commands, deaths, captures] = over.summary.counts;
-        let counts = format!("You gave {commands} orders, took {captures} circles and lost {deaths} units");
+        let counts = format!("You gave {commands} commands, took {captures} circles and lost {deaths} units");
         line("counts", 20.0, theme::SMALL, theme::QUIET, &counts);
         line("latency", 52.0, theme::BODY, theme::TEXT, &over.latency());
         let network = format!(
-            "Round trip {:.1} ms; late ticks cost {:.1} s in all",
+            "Round trip {:.1} ms; late ticks cost {:.1} s in total",
             over.rtt_ms,
             over.summary.stalls.1 as f64 / 1e6
         );
         line("network", 80.0, theme::SMALL, theme::QUIET, &network);
     }
 
-    /// Who plays again may lead another hero, until the vote; what is left of the row.
+    /// Draws the hero choice for a rematch, until the player votes. Returns the rest of the row.
     fn hero_choice(&mut self, page: &mut Page<'_>, row: Rect) -> Rect {
         const HEROES: f32 = 170.0;
         if self.has_voted() {
@@ -421,7 +422,7 @@ impl ResultScreen {
         self.party.is_some() && self.wanted.contains(&self.over.summary.player)
     }
 
-    /// Who wants a rematch, in a line; empty while nobody does.
+    /// Names the players who want a rematch in a line; empty if there are none.
     fn votes(&self) -> String {
         let me = self.over.summary.player;
         let others = self.wanted.iter().filter(|&&player| player != me);
@@ -470,7 +471,7 @@ impl ResultScreen {
         let row = self.hero_choice(page, row);
         let again = part(row, 0, 4);
         match &self.party {
-            // The others stay where they are.
+            // The others stay in the room.
             Some(_) if self.has_voted() => {
                 page.barred("again", again, "Rematch", "waiting");
             }

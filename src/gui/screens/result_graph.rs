@@ -1,4 +1,4 @@
-//! Score and army of each team over a match, side by side, with marks where its moments were.
+//! Score and army size of each team over a match, side by side, with marks at the highlights.
 
 use egui_macroquad::egui::{Align2, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
@@ -9,21 +9,21 @@ use crate::gui::theme;
 use game::{History, Sample};
 use sim::PLAYERS_MAX;
 
-/// Points for a title above each plot.
+/// Height of the title above each plot, in points.
 const TITLE: f32 = 20.0;
-/// Dash and gap of each team's line, points; the first is solid.
+/// Dash and gap of each team's line, in points; the first line is solid.
 const DASHES: [Option<(f32, f32)>; PLAYERS_MAX] =
     [None, Some((7.0, 4.0)), Some((2.0, 3.0)), Some((12.0, 3.0))];
 
-/// What a plot shows of a team in a sample.
+/// Value of a team in a sample.
 type Value<'a> = &'a dyn Fn(&Sample, u8) -> f32;
 
-/// Draws both plots; `teams` has each seat's team.
+/// Draws both plots; `teams` holds each seat's team.
 pub(super) fn draw(page: &mut Page<'_>, area: Rect, history: &History, teams: &[u8]) {
     let scores = |sample: &Sample, seat: usize| f32::from(sample.scores[seat].clamp(0, 9_999) as u16);
     let armies = |sample: &Sample, seat: usize| f32::from(sample.armies[seat]);
     let most = |values: &dyn Fn(&Sample) -> f32| history.samples().iter().map(values).fold(1.0, f32::max);
-    // A team has one score, and the minions of all its players.
+    // All players of a team share its score; their minions are added up.
     let score = |sample: &Sample, team: u8| {
         seats_of(teams, team).map(|seat| scores(sample, seat)).fold(0.0, f32::max)
     };
@@ -48,7 +48,7 @@ fn seats_of(teams: &[u8], team: u8) -> impl Iterator<Item = usize> + '_ {
     (0..teams.len().min(PLAYERS_MAX)).filter(move |&seat| teams[seat] == team)
 }
 
-/// One plot: a line for each team, marks at the moments.
+/// Draws one plot: a line for each team, and marks at the highlights.
 fn draw_plot(page: &Page<'_>, plot: Rect, history: &History, teams: &[u8], (top, value): (f32, Value<'_>)) {
     let painter = page.ui.painter();
     painter.rect_filled(plot, 2.0, theme::GROUND);
@@ -89,7 +89,7 @@ fn draw_plot(page: &Page<'_>, plot: Rect, history: &History, teams: &[u8], (top,
     }
 }
 
-/// The end of a team's line has its shape: round, diamond, square, triangle.
+/// Draws the shape of a team at the end of its line: round, diamond, square or triangle.
 fn draw_end(page: &Page<'_>, at: Pos2, team: u8) {
     const SIZE: f32 = 5.0;
     let (painter, colour) = (page.ui.painter(), theme::team(team));
@@ -106,7 +106,7 @@ fn draw_end(page: &Page<'_>, at: Pos2, team: u8) {
     painter.add(Shape::convex_polygon(points, colour, Stroke::NONE));
 }
 
-/// The moments, a line each; returns where they end.
+/// Draws the highlights, a line each. Returns the end of the last.
 pub(super) fn moments(page: &mut Page<'_>, mut at: Pos2, width: f32, lines: &[(u32, String)]) -> f32 {
     const CLOCK: f32 = 48.0;
     for (place, (second, text)) in lines.iter().enumerate() {

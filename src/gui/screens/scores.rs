@@ -1,4 +1,4 @@
-//! The scores of all seats, while their key is held.
+//! The scores of all seats, shown while their key is held.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
@@ -11,11 +11,11 @@ use sim::PlayerId;
 
 const WIDTH: f32 = 620.0;
 const ROW: f32 = 34.0;
-/// Where the columns begin, as shares of the width.
+/// Left edges of the columns, as shares of the width.
 const COLUMNS: [(&str, f32); 6] =
     [("name", 0.03), ("team", 0.36), ("score", 0.53), ("units", 0.65), ("lost", 0.77), ("RTT", 0.88)];
 
-/// Draws them in the middle of the window.
+/// Draws the scores in the middle of the window.
 pub(super) fn scores(page: &mut Page<'_>, view: &View) {
     let seats = view.current.players.len();
     let plate = page.centred(WIDTH, 46.0 + ROW * seats as f32);
@@ -45,7 +45,7 @@ pub(super) fn scores(page: &mut Page<'_>, view: &View) {
     });
 }
 
-/// What stands in a player's row, column by column.
+/// Returns the columns of a player's row.
 fn facts(view: &View, player: PlayerId) -> [String; 6] {
     const TEAMS: [&str; 4] = ["Blue", "Orange", "Violet", "Mint"];
     let (state, seat) = (&view.current, player.index());
@@ -61,7 +61,7 @@ fn facts(view: &View, player: PlayerId) -> [String; 6] {
     ]
 }
 
-/// The round trip to a player, or to the server through which all are reached.
+/// Returns the round-trip time to a player, or to the server that relays it.
 fn rtt_to(links: &[LinkStatus], player: PlayerId) -> String {
     let link = links.iter().find(|link| link.player == player);
     let rtt_us = link.and_then(|link| link.rtt_us);

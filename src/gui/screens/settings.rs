@@ -10,22 +10,22 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::settings::{Settings, TEXT_PERCENTS};
 use crate::gui::theme;
 
-/// Size of the plate, points.
+/// Size of the plate, in points.
 const SIZE: [f32; 2] = [820.0, 456.0];
 const ROW: f32 = 38.0;
-/// From a choice to the next one.
+/// Distance between two choices, in points.
 const STEP: f32 = ROW + 34.0;
-/// Lines of keys in a column, and the points between them.
+/// Number of key bindings in a column, and their line height in points.
 const KEYS_DOWN: usize = 11;
 const KEY_STEP: f32 = 25.0;
 
-/// What is being set.
+/// State of the settings.
 #[derive(Default)]
 pub(super) struct SettingsPanel {
     tab: Tab,
-    /// The action that gets the next key.
+    /// Action that will be bound to the next key.
     captures: Option<Action>,
-    /// Whether the key that was just bound must not press the button of its action, too.
+    /// Whether the key just bound must be kept from pressing the button of its action, too.
     has_bound: bool,
     is_closed: bool,
 }
@@ -38,7 +38,7 @@ enum Tab {
 }
 
 impl SettingsPanel {
-    /// Takes the next key for an action that waits for one; Esc closes.
+    /// Binds the next key to the action that waits for it; Esc closes the settings.
     pub(super) fn take(&mut self, input: Input, settings: &mut Settings) {
         let Input::Down(key, _) = input else { return };
         match (self.captures.take(), key) {
@@ -55,12 +55,12 @@ impl SettingsPanel {
         }
     }
 
-    /// Whether the next key is bound, whatever it means now.
+    /// Whether the next key will be bound, regardless of its meaning.
     pub(super) const fn captures(&self) -> bool {
         self.captures.is_some()
     }
 
-    /// Lays it out; false once it is closed.
+    /// Lays out the settings. Returns false once they are closed.
     pub(super) fn page(&mut self, settings: &mut Settings, page: &mut Page<'_>) -> bool {
         let plate = page.centred(SIZE[0], SIZE[1]);
         page.plate("settings", plate);
@@ -90,7 +90,7 @@ impl SettingsPanel {
         !self.is_closed
     }
 
-    /// A preset, and below it every action with its key.
+    /// Draws the preset, and below it every action with its key.
     fn keys(&mut self, settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
         let top = Rect::from_min_size(area.min, vec2(area.width(), ROW));
         let mut preset = settings.keys.preset;
@@ -145,7 +145,7 @@ impl SettingsPanel {
     }
 }
 
-/// Who one is and how loud it is at the left, what the window does at the right.
+/// Draws name and volumes on the left, the window's settings on the right.
 fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
     let (left, right) = (part(area, 0, 2), part(area, 1, 2));
     let right = Rect::from_min_max(right.min + vec2(14.0, 0.0), right.max);
@@ -168,23 +168,23 @@ fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
     let on_off = [("Off", false), ("On", true)];
     heading(page, "fullscreen", right, &format!("Full screen ({})", key_name(Action::Fullscreen)));
     page.choice("fullscreen", below(right, 0.0), &on_off, &mut settings.fullscreen);
-    heading(page, "frames", lower(right, STEP), "Most frames a second in a match");
+    heading(page, "frames", lower(right, STEP), "Frame rate limit in a match");
     let frames = [("30", 30), ("60", 60), ("120", 120), ("144", 144), ("None", 0)];
     page.choice("frames", below(right, STEP), &frames, &mut settings.frames_per_s);
     heading(page, "text", lower(right, 2.0 * STEP), "Size of text and buttons");
     let names = TEXT_PERCENTS.map(|percent| format!("{percent} %"));
     let sizes: Vec<(&str, u32)> = names.iter().map(String::as_str).zip(TEXT_PERCENTS).collect();
     page.choice("text", below(right, 2.0 * STEP), &sizes, &mut settings.text_percent);
-    heading(page, "flashes", lower(right, 3.0 * STEP), "Flashes: hits in white, what is missing in red");
+    heading(page, "flashes", lower(right, 3.0 * STEP), "Flashes: hits in white, refusals in red");
     page.choice("flashes", below(right, 3.0 * STEP), &on_off, &mut settings.flashes);
 }
 
-/// The area from `by` points below its top.
+/// Returns the area from `by` points below its top.
 fn lower(area: Rect, by: f32) -> Rect {
     Rect::from_min_max(area.min + vec2(0.0, by), area.max)
 }
 
-/// The row under a heading that lies `by` points below the top of an area.
+/// Returns the row under a heading that is `by` points below the top of an area.
 fn below(area: Rect, by: f32) -> Rect {
     Rect::from_min_size(area.min + vec2(0.0, by + 22.0), vec2(area.width(), ROW))
 }
@@ -196,14 +196,15 @@ mod tests {
     use crate::gui::test_page::PageTest;
     use crate::gui::window::SIZE_LEAST;
 
-    /// The room of the window of 1280 x 720 at each size of text, and of the smallest one, in points.
+    /// Returns the available size, in points, of a window of 1280 x 720 at each text size, and of the smallest
+    /// window.
     fn rooms() -> Vec<[f32; 2]> {
         let sizes = TEXT_PERCENTS.map(|percent| percent as f32 / 100.0).map(|by| [1280.0 / by, 720.0 / by]);
         sizes.into_iter().chain([SIZE_LEAST.map(|side| f32::from(side) / 0.9375)]).collect()
     }
 
     #[test]
-    fn no_text_of_the_settings_is_cut_whatever_keys_are_in_conflict() {
+    fn no_text_of_the_settings_is_cut_with_any_conflict() {
         let mut settings = Settings::default();
         settings.you.name = "W".repeat(16);
         let longest = Action::all().max_by_key(|action| action.label().len()).expect("an action");

@@ -1,4 +1,4 @@
-//! The first screen: what can be played.
+//! The start screen.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use game::data::TUTORIAL;
 
-/// Of the plate with everything on it.
+/// Size of the plate with everything on it, in points.
 const SIZE: [f32; 2] = [452.0, 402.0];
 const ROW: f32 = 42.0;
 
 pub(crate) struct StartScreen {
     pub(super) attract: Attract,
     replay: Option<(PathBuf, String)>,
-    /// A seat on a server that a process of this user left behind.
+    /// Seat on a server that a process of this user left behind.
     seat: Option<KeptSeat>,
     shows_help: bool,
     settings: Option<SettingsPanel>,
@@ -96,7 +96,7 @@ impl StartScreen {
                 .into_iter()
                 .enumerate()
         {
-            // The recommended opponent: easy until the first win, and none before the tutorial.
+            // The recommended opponent is easy until the first win; there is none before the tutorial.
             let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
             let is_recommended = bot == recommended && has_learned && self.seat.is_none();
             let weight = if is_recommended { Weight::Primary } else { Weight::Normal };
@@ -141,7 +141,7 @@ impl StartScreen {
 }
 
 impl StartScreen {
-    /// The tutorial; beside it the way back to a match in which a process of this user had a seat.
+    /// Draws the tutorial's button, beside one to return to a match in which a process of this user had a seat.
     fn return_or_learn(&self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let Some(seat) = &self.seat else {
             let has_learned = context.settings.has_learned || context.settings.has_won;
@@ -157,7 +157,7 @@ impl StartScreen {
     }
 }
 
-/// A match against one bot, by the usual rules.
+/// Starts a match against one bot, by the standard rules.
 pub(super) fn practice(context: &mut AppContext, bot: BotChoice) -> Option<Next> {
     let hero = context.settings.you.hero;
     named(context, |name| {
@@ -168,7 +168,7 @@ pub(super) fn practice(context: &mut AppContext, bot: BotChoice) -> Option<Next>
     })
 }
 
-/// The match that teaches. Its player leads a sword hero, whatever hero is chosen for other matches.
+/// Starts the tutorial. Its player leads a sword hero, whatever hero is chosen for other matches.
 fn tutorial(context: &mut AppContext) -> Option<Next> {
     named(context, |name| {
         let mut arguments = PlayArguments { bot: BotChoice::Sparring, ..usual() };
@@ -179,7 +179,7 @@ fn tutorial(context: &mut AppContext) -> Option<Next> {
     })
 }
 
-/// On the left of a wide window, in the middle of a narrow one.
+/// Returns the bounds of the plate: on the left of a wide window, in the middle of a narrow one.
 fn start_plate(window: Rect) -> Rect {
     let size = vec2(SIZE[0], SIZE[1]);
     let top = (window.center().y - size.y / 2.0 + 30.0).max(68.0);

@@ -1,4 +1,4 @@
-//! The time line of a replay: where the picture is, what happened when, and a click or a drag to go there.
+//! The timeline of a replay: current position, events, and seeking by click or drag.
 
 use egui_macroquad::egui::{Align2, Color32, Pos2, Rect, Sense, Shape, Stroke, pos2, vec2};
 
@@ -8,14 +8,14 @@ use crate::gui::page::Page;
 use crate::gui::theme;
 use sim::PlayerId;
 
-/// How near the pointer must be to a mark for its text, points.
+/// Hover radius of a mark, in points.
 const NEAR: f32 = 5.0;
 
-/// A match from its first to its last tick, as a line.
+/// Timeline of a match, from its first to its last tick.
 pub(super) struct TimeLine {
-    /// Points.
+    /// Bounds, in points.
     pub(super) rect: Rect,
-    /// What is shown now.
+    /// Current position.
     pub(super) tick: u32,
     pub(super) length: u32,
     /// Ticks per second.
@@ -23,7 +23,7 @@ pub(super) struct TimeLine {
 }
 
 impl TimeLine {
-    /// Draws it with its marks; the tick under the pointer, if that is where to go.
+    /// Draws the timeline with its marks. Returns the tick to seek to, if the player clicks or drags.
     pub(super) fn show(
         &self,
         page: &mut Page<'_>,
@@ -47,7 +47,7 @@ impl TimeLine {
         response.interact_pointer_pos().filter(|_| is_moved).map(|pointer| self.tick_at(pointer.x))
     }
 
-    /// Above the pointer: when it is there, and the mark that is nearest.
+    /// Draws a tooltip above the pointer: its time, and the nearest mark.
     fn tell(&self, page: &mut Page<'_>, pointer: Pos2, marks: &[Moment]) {
         let away = |mark: &&Moment| (self.x_of(mark.tick.0) - pointer.x).abs();
         let nearest =
@@ -74,7 +74,7 @@ impl TimeLine {
     }
 }
 
-/// The sign of a mark: heroes above the line, circles below it, all else across it.
+/// Returns the symbol of a mark: heroes above the line, circles below it, everything else across it.
 fn sign(kind: Kind, at: Pos2, colour: Color32) -> Shape {
     let up = |by: f32| at - vec2(0.0, by);
     let closed = |points: Vec<Pos2>, colour| Shape::convex_polygon(points, colour, Stroke::NONE);
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_and_its_place_agree() {
+    fn ticks_and_positions_convert_back_and_forth() {
         let rect = Rect::from_min_max(pos2(100.0, 0.0), pos2(900.0, 40.0));
         let line = TimeLine { rect, tick: 0, length: 16_000, hz: 60 };
         for tick in [0, 20, 8_000, 15_980, 16_000] {

@@ -1,4 +1,4 @@
-//! The player's hand on the economy: keys, buttons and repeats become commands, or a reason why not.
+//! Input for the economy: keys, buttons and repeats become commands, or are refused with a reason.
 
 use macroquad::math::Vec2;
 use macroquad::miniquad::MouseButton;
@@ -11,32 +11,32 @@ use crate::gui::sent_commands::SentCommands;
 use game::View;
 use sim::{AttackBehaviour, Command, PlayerId};
 
-/// What the player does about training.
+/// Training input of the player.
 #[derive(Default)]
 pub(super) struct Training {
     production: Production,
-    /// The last press that had no effect, and when it was, seconds of the window.
+    /// Last refusal, and its time in seconds since the window opened.
     refusal: Option<(Refusal, f64)>,
 }
 
-/// What a press on a button means.
+/// Meaning of a press on a button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pressed {
     Train(AttackBehaviour),
     Repeat(AttackBehaviour),
-    /// On the plate beside the buttons: nothing, and no order on the arena either.
+    /// A press on the plate beside the buttons: no effect, on the arena neither.
     Nothing,
 }
 
 impl Training {
-    /// Begins with swordsmen on repeat.
+    /// Starts with repeated training of swordsmen.
     pub(super) fn repeating() -> Self {
         let mut production = Production::default();
         production.toggle(AttackBehaviour::Swordsman);
         Self { production, ..Self::default() }
     }
 
-    /// One of a kind: the command for it, or none and a reason that is shown.
+    /// Trains one of a kind: returns the command, or none and shows the reason.
     pub(super) fn train(
         &mut self,
         view: &View,
@@ -50,19 +50,19 @@ impl Training {
         self.refusal.is_none().then_some(Command::Train(kind))
     }
 
-    /// A kind again and again, or no longer.
+    /// Toggles repeated training of a kind.
     pub(super) fn toggle(&mut self, kind: AttackBehaviour) {
         self.refusal = None;
         self.production.toggle(kind);
     }
 
-    /// What trains itself now.
+    /// Returns the next command of repeated training.
     pub(super) fn repeat(&mut self, view: &View, sent: &SentCommands) -> Option<Command> {
         let economy = economy(view)?;
         self.production.repeat(&economy, next_number(sent, &economy)).map(Command::Train)
     }
 
-    /// What a press of a mouse button does here; `None` beside the plate.
+    /// Returns the effect of pressing a mouse button at a position; `None` outside the plate.
     pub(super) fn pressed(button: MouseButton, at: Vec2, shift: bool, window: Rect) -> Option<Pressed> {
         layout::economy_plate(window).contains(at).then(|| match (kind_at(at, window), button) {
             (Some(kind), MouseButton::Left) if !shift => Pressed::Train(kind),
@@ -71,7 +71,7 @@ impl Training {
         })
     }
 
-    /// As it is drawn.
+    /// Returns the status for drawing.
     pub(super) fn status(
         &self,
         view: &View,
@@ -89,7 +89,7 @@ impl Training {
         })
     }
 
-    /// What a test may want to know.
+    /// Returns facts for tests.
     pub(super) fn facts(&self, view: &View) -> Value {
         let economy = economy(view);
         json!({
@@ -109,7 +109,7 @@ fn next_number(sent: &SentCommands, economy: &Economy) -> u32 {
     sent.next(economy.commands, economy.tick, economy.lost_after)
 }
 
-/// The kind whose button lies there.
+/// Returns the kind whose button is at a position.
 fn kind_at(at: Vec2, window: Rect) -> Option<AttackBehaviour> {
     let plate = layout::economy_plate(window);
     let mut kinds = KINDS.into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! The cards of the first match: the step to be done now, and the end.
+//! The cards of the tutorial: the current step, and the end.
 
 use egui_macroquad::egui::{Align2, Pos2, Rect, Shape, StrokeKind, pos2, vec2};
 
@@ -12,7 +12,7 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use crate::gui::tutorial::{Task, Word};
 
-/// What to do now, at the lower right above `bottom_px`; true when the rest is skipped.
+/// Draws the current task at the lower right above `bottom_px`. Returns whether the player skips the rest.
 pub(super) fn task_card(page: &mut Page<'_>, task: &Task, bottom_px: f32) -> bool {
     const SIZE: [f32; 2] = [576.0, 104.0];
     const SKIP: [f32; 2] = [92.0, 30.0];
@@ -36,7 +36,7 @@ pub(super) fn task_card(page: &mut Page<'_>, task: &Task, bottom_px: f32) -> boo
     })
 }
 
-/// Words and caps of keys in a row; `at` is the middle of its left edge.
+/// Draws words and keycaps in a row; `at` is the middle of its left edge.
 fn words(page: &mut Page<'_>, mut at: Pos2, words: &[Word]) {
     const PAD: f32 = 8.0;
     const GAP: f32 = 7.0;
@@ -50,7 +50,7 @@ fn words(page: &mut Page<'_>, mut at: Pos2, words: &[Word]) {
                     page.text(&name, at, Align2::LEFT_CENTER, style, text, most).right()
                 }
                 Word::Key(text) => {
-                    // The cap lies below its text and is as wide as that turns out to be.
+                    // The cap is drawn below its text and takes the text's width.
                     let cap = page.ui.painter().add(Shape::Noop);
                     let style = (theme::BODY, theme::GOLD);
                     let inner = pos2(at.x + PAD, at.y);
@@ -67,7 +67,7 @@ fn words(page: &mut Page<'_>, mut at: Pos2, words: &[Word]) {
     }
 }
 
-/// How far the step is done, along the lower edge of its card.
+/// Draws the progress of the step along the lower edge of its card.
 fn bar(page: &Page<'_>, card: Rect, share: f32) {
     const HEIGHT: f32 = 5.0;
     let whole = card.shrink(3.0);
@@ -77,7 +77,7 @@ fn bar(page: &Page<'_>, card: Rect, share: f32) {
     page.ui.painter().rect_filled(done, 2.0, theme::GOLD);
 }
 
-/// Everything is learned: on to an opponent who fights back.
+/// Congratulates the player and leads on to an opponent who fights back.
 pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
     const ROW: f32 = 44.0;
     let card = page.centred(470.0, 226.0);

@@ -1,4 +1,4 @@
-//! Until all players are there, and when that fails.
+//! The screen until all players have joined, and after a failure.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ enum State {
 }
 
 impl WaitingScreen {
-    /// Starts what is wished for.
+    /// Starts the requested match.
     pub(crate) fn start(attract: Attract, request: LaunchRequest) -> Self {
         Self { attract, state: begin(request), lobby: None, since: None }
     }
@@ -103,7 +103,7 @@ impl WaitingScreen {
         .then(|| self.leave())
     }
 
-    /// Tries once more; false because the screen stays.
+    /// Tries again; false, since the screen stays.
     fn again(&mut self) -> bool {
         if let State::Failed(request, _) = &mut self.state {
             if let LaunchRequest::Join(arguments, _) = request {
@@ -142,7 +142,7 @@ impl WaitingScreen {
         }
     }
 
-    /// What it shows, for a test.
+    /// Returns what the screen shows, for a test.
     pub(crate) fn facts(&self) -> Value {
         let lobby = self.lobby.as_ref().map(LobbyPanel::facts);
         let why = if let State::Failed(_, failure) = &self.state { Some(&failure.why) } else { None };
@@ -160,11 +160,11 @@ fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::e
     page.paragraph("text", below, (theme::BODY, theme::TEXT), text, inside.width());
 }
 
-/// Why there is no match.
+/// Reason why there is no match.
 pub(crate) struct Failure {
     title: &'static str,
     why: String,
-    /// Whether the match is locked with another code than was given: the player may type one.
+    /// Whether the match has another code than the given one, so that the player may type one.
     asks_for_code: bool,
 }
 
@@ -203,7 +203,7 @@ impl Failure {
     }
 }
 
-/// Starts what is wished for.
+/// Starts the requested match.
 fn begin(request: LaunchRequest) -> State {
     match Game::start(request.clone()) {
         Ok(game) => State::Waiting(Box::new(game)),
@@ -211,13 +211,13 @@ fn begin(request: LaunchRequest) -> State {
     }
 }
 
-/// The code that a request to join brings along.
+/// Returns the code of a request to join.
 fn code_of(request: &mut LaunchRequest) -> Option<&mut String> {
     let LaunchRequest::Join(arguments, _) = request else { return None };
     Some(arguments.game.network.room.get_or_insert_default())
 }
 
-/// How long an address may take to answer before advice is shown.
+/// Time without an answer after which advice is shown, in seconds.
 const ADVICE_AFTER_S: f64 = 5.0;
 
 const fn title(game: &Game) -> &'static str {
@@ -246,7 +246,7 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
     }
 }
 
-/// How others find the match that this window hosts, in a line; empty for a guest.
+/// Explains in a line how others find the match that this window hosts; empty for a guest.
 fn where_to(game: &Game) -> String {
     let LaunchRequest::Host(arguments) = &game.request else { return String::new() };
     // With --bind no other address is bound.
@@ -271,7 +271,7 @@ fn where_to(game: &Game) -> String {
     }
 }
 
-/// With a capital at its beginning, for a sentence of its own.
+/// Capitalises the first letter, for a sentence of its own.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

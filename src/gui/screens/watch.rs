@@ -25,23 +25,23 @@ use game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
 use sim::{GameState, PLAYERS_MAX, PlayerId, Tick};
 use transport::clock;
 
-/// What the arrow keys jump.
+/// Length of a jump with the arrow keys, in seconds.
 const JUMP_S: u32 = 5;
-/// Height of the bar with the time line and the keys, points.
+/// Height of the bar with the timeline and the keys, in points.
 const BAR: f32 = 74.0;
-/// Of this, the line with the keys.
+/// Height of the line with the keys, a part of this, in points.
 const KEYS_LINE: f32 = 18.0;
-/// What is seen of the arena around a player who is followed, tiles from edge to edge.
+/// Visible height around a followed player, in tiles.
 const FOLLOWED_TILES: f32 = 25.0;
-/// The keys of a replay, and what they do.
+/// Keys of a replay, and their effects.
 const KEYS: [(&str, &str); 9] = [
-    ("Space", "pause, play; at the end again"),
-    ("Left Right", "five seconds back, on"),
-    (", .", "a tick back, on"),
+    ("Space", "pause, play; at the end: play again"),
+    ("Left Right", "five seconds back, forward"),
+    (", .", "a tick back, forward"),
     ("Down Up", "slower, faster"),
-    ("1 to 4", "follow a player; again: no longer"),
+    ("1 to 4", "follow a player; again: stop"),
     ("Wheel", "zoom; held and dragged: pan"),
-    ("Click, drag", "on the time line: go there"),
+    ("Click, drag", "on the timeline: seek"),
     ("F12", "save a picture"),
     ("F1 Esc", "this card, the menu"),
 ];
@@ -49,19 +49,19 @@ const KEYS: [(&str, &str); 9] = [
 pub(crate) struct WatchScreen {
     replay: ReplayMatch,
     observed: Option<Arc<GameState>>,
-    /// What happened since the last frame.
+    /// Events since the last frame.
     events: EventBacklog,
     cues: Cues,
-    /// How a jump went of which the painter has not been told.
+    /// Result of a seek that the painter does not know of yet.
     jumped: Option<Result<(), WatchError>>,
     camera_control: CameraControl,
-    /// The player who stays in the middle.
+    /// Player whom the camera follows.
     follows: Option<PlayerId>,
     marks: ReplayMarks,
     shows_help: bool,
     pointer: Vec2,
     wants_out: bool,
-    /// Where the arena ends, pixels: the bar stands on what is written below it.
+    /// Lower edge of the arena, in pixels: the bar covers the arena's own interface below it.
     bar_bottom_px: f32,
 }
 
@@ -122,7 +122,7 @@ impl WatchScreen {
         self.bar_bottom_px = viewport.bottom();
         viewport.h = (viewport.h - BAR * context.points()).max(1.0);
         let (view, alpha) = self.replay.view();
-        // Who drags the view away follows nobody any more.
+        // Moving the camera by hand stops following.
         self.follows = self.follows.filter(|_| self.camera_control.is_locked);
         let any = Camera::whole(&view.setup.map, viewport);
         let picked = PickContext { view, camera: &any, alpha, now: context.now };
@@ -163,7 +163,7 @@ impl WatchScreen {
         self.replay.view().0.current.tick().0
     }
 
-    /// Pauses or plays; at the end from the beginning.
+    /// Pauses or plays; at the end, plays from the beginning.
     fn play_or_pause(&mut self) {
         if self.replay.is_over() {
             self.go_to(0);
@@ -173,7 +173,7 @@ impl WatchScreen {
         }
     }
 
-    /// Keeps a player's hero in the middle, or no longer.
+    /// Starts or stops following a player's hero.
     fn follow(&mut self, seat: usize) {
         if seat >= self.replay.view().0.current.players.len().min(PLAYERS_MAX) {
             return;
@@ -204,7 +204,7 @@ impl WatchScreen {
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
-        // Space and the arrows have meanings of their own here.
+        // Space and the arrow keys have other meanings here.
         page.is_focusable = false;
         let window = page.window();
         let bottom = self.bar_bottom_px / page.ui.ctx().pixels_per_point();
@@ -234,7 +234,7 @@ impl WatchScreen {
         self.wants_out.then_some(Next::Start)
     }
 
-    /// The keys in a line, or who is followed.
+    /// Lists the keys in a line, or names the followed player.
     fn keys_line(&self) -> String {
         let view = self.replay.view().0;
         let follows = self.follows.map_or_else(
@@ -284,7 +284,7 @@ impl WatchScreen {
         self.time_line(page, line);
     }
 
-    /// Where in the match the picture is; a click or a drag goes elsewhere.
+    /// Draws the timeline, and seeks by click or drag.
     fn time_line(&mut self, page: &mut Page<'_>, rect: Rect) {
         let view = self.replay.view().0;
         let (tick, hz) = (view.current.tick().0, view.setup.tick_rate.hz());
@@ -322,7 +322,7 @@ impl WatchScreen {
     }
 }
 
-/// The keys of a replay on a card; true when it was closed.
+/// Draws the keys of a replay on a card. Returns whether it was closed.
 fn help_card(page: &mut Page<'_>) -> bool {
     const LINE: f32 = 25.0;
     let card = page.centred(440.0, 120.0 + LINE * KEYS.len() as f32);
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_says_what_the_card_says() {
+    fn the_document_matches_the_help_card() {
         let document = include_str!("../../../docs/GAME.md");
         for (keys, does) in KEYS {
             assert!(document.contains(&format!("| {keys} | {does} |")), "{keys}: {does}");

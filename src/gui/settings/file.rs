@@ -1,4 +1,4 @@
-//! The settings file: read once, written when something has changed, whole or not at all.
+//! The settings file: read once, written after a change, atomically.
 
 use anyhow::Context as _;
 use std::io::Write as _;
@@ -8,27 +8,28 @@ use super::Settings;
 use crate::cli::paths;
 use game::text_file::{self, TextError};
 
-/// The largest file that is read, bytes; what the program writes is a fiftieth of it.
+/// Maximum size of the file, in bytes; the program's own is a fiftieth of it.
 const BYTES_MAX: u64 = 64 * 1024;
-/// How long the settings must rest until they are written, seconds: a slider moves in every frame.
+/// Delay after the last change before the file is written, in seconds: dragging a slider changes a setting in every
+/// frame.
 const REST_S: f64 = 0.3;
 const NAME: &str = "settings.toml";
-/// What a file is called, behind its name, that could not be understood.
+/// Suffix of the name of an invalid file.
 const BROKEN: &str = "broken";
 
-/// Where the settings are kept.
+/// Storage of the settings.
 pub(crate) struct SettingsFile {
-    /// `None` where nothing can be kept.
+    /// Path; `None` where nothing can be saved.
     path: Option<PathBuf>,
-    /// As the file has them.
+    /// Settings in the file.
     kept: Settings,
-    /// What differs from the file, and since when, seconds of the window.
+    /// Settings that differ from the file, and the time of the change, in seconds since the window opened.
     changed: Option<(Settings, f64)>,
 }
 
 impl SettingsFile {
-    /// Reads the settings; without a file they are the usual ones. With them comes what there is to say about a
-    /// file that cannot be read or understood. The latter is set aside.
+    /// Reads the settings; without a file, returns the defaults. Also returns a warning if the file cannot be read or
+    /// is invalid. An invalid file is renamed.
     pub(crate) fn open() -> (Self, Settings, Option<String>) {
         match paths::data_folder("") {
             Ok(folder) => Self::open_at(folder.join(NAME)),
@@ -47,7 +48,7 @@ impl SettingsFile {
             Some(Err(why)) => match set_aside(&path) {
                 Ok(broken) => {
                     let said =
-                        format!("{why}; the settings begin anew, the file is now {}", broken.display());
+                        format!("{why}; the settings are reset, and the file is now {}", broken.display());
                     (Settings::default(), Some(said))
                 }
                 Err(error) => return Self::without(format!("{why}; settings are not kept: {error:#}")),
@@ -61,10 +62,10 @@ impl SettingsFile {
         (Self { path: None, kept: settings.clone(), changed: None }, settings, Some(said))
     }
 
-    /// Writes the settings once they differ from the file and have rested.
+    /// Writes the settings if they differ from the file and have not changed for a while.
     ///
     /// # Errors
-    /// If that fails; it is not tried again until they change once more.
+    /// If writing fails; it is not tried again until the next change.
     pub(crate) fn keep(&mut self, settings: &Settings, now: f64) -> anyhow::Result<()> {
         if *settings == self.kept {
             self.changed = None;
@@ -85,17 +86,17 @@ impl SettingsFile {
         }
     }
 
-    /// Writes the settings now, if they differ from the file.
+    /// Writes the settings immediately, if they differ from the file.
     ///
     /// # Errors
-    /// If that fails.
+    /// If writing fails.
     pub(crate) fn write(&mut self, settings: &Settings) -> anyhow::Result<()> {
         if *settings == self.kept {
             return Ok(());
         }
         self.kept = settings.clone();
         let Some(path) = &self.path else { return Ok(()) };
-        let text = toml::to_string(settings).context("settings that TOML has no words for")?;
+        let text = toml::to_string(settings).context("settings cannot be represented in TOML")?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let write = || -> anyhow::Result<()> {
             let mut draft = tempfile::NamedTempFile::new_in(folder)?;
@@ -108,17 +109,17 @@ impl SettingsFile {
     }
 }
 
-/// The settings in the file, or why what it has are none; `None` if there is no file.
+/// Reads the file. Returns its settings or why they are invalid; `None` if there is no file.
 fn read(path: &Path) -> anyhow::Result<Option<Result<Settings, String>>> {
     match text_file::read(path, BYTES_MAX) {
         Ok(text) => Ok(Some(parse(&text))),
         Err(TextError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(TextError::Io(error)) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-        Err(error) => Ok(Some(Err(format!("{NAME} is no settings file: {error}")))),
+        Err(error) => Ok(Some(Err(format!("{NAME} is not a settings file: {error}")))),
     }
 }
 
-/// Settings, or why this text has none.
+/// Parses settings, or says why they are invalid.
 fn parse(text: &str) -> Result<Settings, String> {
     let settings: Settings =
         toml::from_str(text).map_err(|error| format!("{NAME} is broken: {}", error.message()))?;
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_is_there_at_the_next_start() {
+    fn settings_survive_a_restart() {
         let folder = folder();
         let path = folder.path().join(NAME);
         let (mut file, mut settings, said) = SettingsFile::open_at(path.clone());
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_set_aside_and_said_once() {
+    fn an_invalid_file_is_renamed_and_reported_once() {
         let large = vec![b' '; BYTES_MAX as usize + 1];
         let broken: [(&[u8], &str); 8] = [
             (b"[[", "is broken"),
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_an_editor_saves_it() {
+    fn files_saved_by_editors_are_read() {
         let folder = folder();
         let path = folder.path().join(NAME);
         std::fs::write(&path, "\u{feff}flashes = false\r\n\r\n[volumes]\r\nmaster = 7").expect("a file");
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_stay_and_missing_ones_are_usual() {
+    fn unknown_keys_are_kept_and_missing_ones_have_defaults() {
         let text = "flashes = false\nhat = \"red\"\n[volumes]\nmusic = 3\n[later]\nx = 1\n";
         let settings = parse(text).expect("settings");
         assert_eq!(settings.volumes, super::super::Volumes::default());

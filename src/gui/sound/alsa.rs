@@ -1,4 +1,4 @@
-//! The ALSA library, loaded when it is needed, so that the program neither builds nor starts with it.
+//! Output by ALSA. The library is loaded on demand, so that the program neither builds nor starts with it.
 
 use libloading::{Library, Symbol};
 use std::convert::Infallible;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::source::{BLOCK_FRAMES, RATE, Source};
 
-/// What is on its way between mixer and loudspeaker, microseconds.
+/// Buffer between mixer and loudspeaker, in microseconds.
 const LATENCY_US: c_uint = 25_000;
-/// A device that takes this many blocks in a row without waiting has no clock of its own.
+/// Number of consecutive blocks that a device accepts without waiting before it counts as one without a clock.
 const UNCLOCKED_AFTER: u32 = 100;
 
 // From `alsa/pcm.h`.
@@ -20,7 +20,7 @@ const INTERLEAVED: c_int = 3;
 type Pcm = *mut c_void;
 type Handler = unsafe extern "C" fn(*const c_char, c_int, *const c_char, c_int, *const c_char);
 
-/// The functions of the library that are used, with their types of C.
+/// Library functions in use, with their C types.
 struct Functions<'a> {
     set_error_handler: Symbol<'a, unsafe extern "C" fn(Handler) -> c_int>,
     open: Symbol<'a, unsafe extern "C" fn(*mut Pcm, *const c_char, c_int, c_int) -> c_int>,
@@ -30,7 +30,7 @@ struct Functions<'a> {
     close: Symbol<'a, unsafe extern "C" fn(Pcm) -> c_int>,
 }
 
-/// A device being played to.
+/// Open device.
 struct Device<'a> {
     functions: &'a Functions<'a>,
     pcm: Pcm,
@@ -39,9 +39,9 @@ struct Device<'a> {
 /// Plays to the default device until it fails.
 ///
 /// # Errors
-/// If there is no library or no device, or the device is gone.
+/// If there is no library or no device, or if the device disappears.
 pub(super) fn play(source: &mut Source) -> anyhow::Result<Infallible> {
-    // SAFETY: the library's initialisers have no conditions.
+    // SAFETY: the library's initialisers have no preconditions.
     let library = unsafe { Library::new("libasound.so.2") }?;
     let functions = Functions::of(&library)?;
     let device = Device::open(&functions)?;
@@ -75,32 +75,32 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// The library writes each cause of an error to stderr unless somebody else takes it. C gives more arguments for the
-/// text, which are not looked at.
+/// Ignores an error message: without a handler, the library writes them to stderr. C passes more arguments for the
+/// text, which are not read.
 unsafe extern "C" fn ignore(_: *const c_char, _: c_int, _: *const c_char, _: c_int, _: *const c_char) {}
 
 impl<'a> Device<'a> {
     fn open(functions: &'a Functions<'a>) -> anyhow::Result<Self> {
         let mut pcm: Pcm = std::ptr::null_mut();
-        // SAFETY: the handler may be called with more arguments than it names, which the caller removes; the
-        // library writes the address of an open device and nothing else.
+        // SAFETY: the handler may be called with more arguments than it names, which the caller removes; the library
+        // writes the address of an open device and nothing else.
         let opened = unsafe {
             (functions.set_error_handler)(ignore);
             (functions.open)(&raw mut pcm, c"default".as_ptr(), PLAYBACK, 0)
         };
         anyhow::ensure!(opened >= 0, "no device ({})", reason(opened));
         let device = Self { functions, pcm };
-        // SAFETY: the device is open. One is true: ALSA converts the rate where the device has another.
+        // SAFETY: the device is open. The 1 lets ALSA resample if the device has another rate.
         let set = unsafe { (functions.set_params)(pcm, S16, INTERLEAVED, 2, RATE, 1, LATENCY_US) };
-        anyhow::ensure!(set >= 0, "the device takes no 16-bit stereo ({})", reason(set));
+        anyhow::ensure!(set >= 0, "the device does not support 16-bit stereo ({})", reason(set));
         Ok(device)
     }
 
-    /// Waits until the device has room, and continues after an underrun.
+    /// Waits for room in the device's buffer, and recovers from an underrun.
     fn write(&self, frames: &[[i16; 2]]) -> anyhow::Result<()> {
         let mut left = frames;
         while !left.is_empty() {
-            // SAFETY: the device is open and set to two channels of 16 bits, and reads that many frames.
+            // SAFETY: the device is open and set to two channels of 16 bits, and reads this number of frames.
             let written =
                 unsafe { (self.functions.write)(self.pcm, left.as_ptr().cast(), left.len() as c_ulong) };
             if let Ok(written) = usize::try_from(written) {
@@ -109,7 +109,7 @@ impl<'a> Device<'a> {
             }
             // SAFETY: the device is open.
             let recovered = unsafe { (self.functions.recover)(self.pcm, written as c_int, 1) };
-            anyhow::ensure!(recovered >= 0, "the device has gone ({})", reason(recovered));
+            anyhow::ensure!(recovered >= 0, "the device has disappeared ({})", reason(recovered));
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Drop for Device<'_> {
     }
 }
 
-/// In words: the library gives numbers of the system, negative.
+/// Converts a negative errno of the library to an error.
 fn reason(error: c_int) -> std::io::Error {
     std::io::Error::from_raw_os_error(-error)
 }

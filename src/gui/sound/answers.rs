@@ -1,11 +1,11 @@
-//! The sound that answers a command at once, before it has run.
+//! The sound that acknowledges a command immediately, before it has run.
 
 use game::View;
 use sim::Command;
 
 use super::catalogue::Kind;
 
-/// What is heard when the player gives a command; nothing for those whose effect is heard as soon as it is shown.
+/// Returns the sound of a command; `None` for commands whose effect has a sound of its own when it is shown.
 pub(crate) fn answer(view: &View, command: &Command) -> Option<Kind> {
     let (players, now) = (&view.current.players, view.current.clock());
     let me = view.me?.index();
@@ -39,7 +39,7 @@ mod tests {
     use crate::gui::test_view::test_view;
 
     #[test]
-    fn a_command_is_answered_by_its_meaning_and_refused_while_it_must_wait() {
+    fn commands_have_their_sounds_and_cooldowns_are_refused() {
         let mut view = test_view(Some(PlayerId(0)));
         let (all, unit) = (Selection::default, UnitId { index: 0, generation: 0 });
         let to = Target::clamped(Vec2::default());

@@ -1,28 +1,28 @@
-//! Every sound: its file, when it gives way, and how loud and how often it is heard.
+//! All sounds: file, priority, volume, and minimum interval.
 
-/// How much a sound matters: while all voices are taken, it replaces one of at most its own weight.
+/// Priority of a sound: if all voices are in use, it replaces one of at most its own priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
-    /// Blows and arrows.
+    /// Attacks and arrows.
     Fight,
-    /// What the match is about, and what the player does.
+    /// Objectives, and the player's actions.
     Event,
-    /// What the player must not miss.
+    /// Alerts that the player must not miss.
     Danger,
 }
 
-/// Which volume a sound obeys, beside the master volume.
+/// Volume group of a sound, in addition to the master volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// What happens in the arena.
+    /// Events in the arena.
     Effects,
-    /// What answers the player's hands, and what others say.
+    /// Feedback to the player's input, and chat.
     Interface,
 }
 
 macro_rules! sounds {
     ($($(#[doc = $doc:literal])+ $kind:ident: $file:literal, $priority:ident, $group:ident, $gain:literal, $gap:literal;)+) => {
-        /// A sound.
+        /// Sound.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Kind {
@@ -30,7 +30,7 @@ macro_rules! sounds {
         }
 
         impl Kind {
-            /// All sounds, in the order of their numbers.
+            /// All sounds, in numeric order.
             pub(super) const ALL: &[Self] = &[$(Self::$kind,)+];
 
             pub(super) const fn entry(self) -> Entry {
@@ -48,15 +48,15 @@ macro_rules! sounds {
     };
 }
 
-/// What is known of a sound.
+/// Properties of a sound.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     wav: &'static [u8],
     pub(super) priority: Priority,
     pub(super) group: Group,
-    /// From 0 to 1.
+    /// Gain, from 0 to 1.
     pub(super) gain: f32,
-    /// Least time from one start to the next, milliseconds: a start within it is dropped.
+    /// Minimum interval between starts, in milliseconds: a start within it is dropped.
     pub(super) gap_ms: u32,
 }
 
@@ -71,33 +71,33 @@ sounds! {
     UnitDeath: "unit-death", Fight, Effects, 0.42, 120;
     /// A hero dies.
     HeroDeath: "hero-death", Event, Effects, 0.8, 200;
-    /// An own unit is hit after a while without fighting.
+    /// A unit of the player is hit after a while without fighting.
     Attacked: "attacked", Danger, Effects, 0.6, 2_000;
-    /// A circle is being taken.
+    /// A circle is being captured.
     CircleTick: "circle-tick", Event, Effects, 0.28, 90;
-    /// A circle is taken.
+    /// A circle is captured.
     CircleTaken: "circle-taken", Event, Effects, 0.6, 100;
-    /// An own circle is taken by an enemy.
+    /// An enemy captures one of the player's circles.
     CircleLost: "circle-lost", Danger, Effects, 0.75, 100;
-    /// The own core is open.
+    /// The player's core becomes open.
     CoreOpens: "core-opens", Danger, Effects, 0.75, 500;
-    /// An enemy core is open.
+    /// An enemy core becomes open.
     CoreChance: "core-chance", Event, Effects, 0.6, 500;
     /// An enemy core is hit.
     CoreHit: "core-hit", Event, Effects, 0.5, 160;
-    /// The own core is hit.
+    /// The player's core is hit.
     OwnCoreHit: "core-hit", Danger, Effects, 0.75, 240;
-    /// A core cracks, or falls.
+    /// A core cracks or is destroyed.
     CoreCracks: "core-cracks", Danger, Effects, 0.85, 200;
     /// A minion has been trained.
     Trained: "trained", Event, Effects, 0.4, 150;
     /// Units are selected.
     Select: "select", Event, Interface, 0.3, 40;
-    /// Units are sent somewhere.
+    /// Units are ordered to move.
     Move: "move", Event, Interface, 0.36, 60;
-    /// Units are sent to fight.
+    /// Units are ordered to attack.
     Attack: "attack", Event, Interface, 0.42, 60;
-    /// What was asked for cannot be done.
+    /// A command is refused.
     Refused: "refused", Event, Interface, 0.5, 120;
     /// A hero raises its banner.
     Banner: "banner", Event, Effects, 0.65, 100;
@@ -109,29 +109,29 @@ sounds! {
     Victory: "victory", Danger, Effects, 0.8, 500;
     /// The match is lost.
     Defeat: "defeat", Danger, Effects, 0.8, 500;
-    /// Nobody has won the match.
+    /// The match is a draw.
     Draw: "draw", Danger, Effects, 0.8, 500;
     /// A button is pressed.
     Click: "click", Event, Interface, 0.4, 30;
-    /// The pointer comes over a button.
+    /// The pointer enters a button.
     Hover: "hover", Event, Interface, 0.16, 40;
-    /// Somebody says something.
+    /// A chat message arrives.
     Chat: "chat", Event, Interface, 0.45, 150;
-    /// A second of a count-down.
+    /// A second of a countdown.
     Count: "count", Event, Interface, 0.55, 200;
-    /// The match begins, or continues.
+    /// The match starts or continues.
     Go: "go", Event, Interface, 0.6, 200;
-    /// Somebody has left, is lost or pauses the match; the last alert is shown again.
+    /// A player has left, is lost or pauses the match; or the last alert is shown again.
     Alert: "alert", Danger, Interface, 0.55, 300;
 }
 
-/// Bytes of a file before its samples.
+/// Length of a file's header, in bytes.
 const HEADER_BYTES: usize = 44;
-/// Samples a second of all files.
+/// Sample rate of all files, in hertz.
 pub(super) const FILE_RATE: u32 = 44_100;
 
 impl Entry {
-    /// The samples: one channel, 16 bits, the low byte first.
+    /// Returns the samples: one channel, 16 bits, little-endian.
     pub(super) fn samples(&self) -> &'static [[u8; 2]] {
         self.wav.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_of_the_one_format() {
+    fn every_sound_file_has_the_expected_format() {
         let mut bytes = 0;
         for kind in Kind::ALL {
             let entry = kind.entry();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_has_its_own_number() {
+    fn sounds_have_unique_numbers() {
         assert!(Kind::ALL.iter().enumerate().all(|(number, &kind)| kind as usize == number));
     }
 }

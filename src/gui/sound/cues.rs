@@ -1,6 +1,6 @@
-//! What happens in a match, as sounds: told by its events, and by the difference between two states where there
-//! is no event or it comes late. The own hero is shown ahead of the confirmed world, whose events tell of it
-//! later: what he does is heard when it is seen, and not again.
+//! Sound cues of a match: derived from its events, or from the difference between two states where an event is
+//! missing or late. The player's hero is predicted, and the events of the confirmed world come later: the hero's
+//! actions are heard when they are shown, and not again.
 
 use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
@@ -12,47 +12,47 @@ use sim::{
 use super::catalogue::{Kind, Priority};
 use crate::gui::draw::place;
 
-/// How high each team sounds: blue high, orange low.
+/// Pitch of each team: blue high, orange low.
 const TEAM_PITCHES: [f32; 4] = [1.22, 0.82, 0.94, 1.08];
-/// How long before sudden death nothing but danger is heard, ms.
+/// Time before sudden death in which only alerts are heard, in milliseconds.
 const SILENCE_MS: u32 = 3_000;
-/// An own unit that is hit is danger again after this long without a hit on one, ms.
+/// Minimum time without a hit on the player's units before the next hit raises an alert, in milliseconds.
 const CALM_MS: u32 = 8_000;
-/// How often a circle ticks until it is taken.
+/// Number of ticking sounds until a circle is captured.
 const CIRCLE_STEPS: i32 = 8;
-/// The parts in which a core cracks.
+/// Number of parts in which a core cracks.
 const CORE_PARTS: i32 = 4;
 
-/// Something to be heard.
+/// Sound to play.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cue {
     pub(crate) kind: Kind,
-    /// Tiles.
+    /// Position, in tiles.
     pub(crate) at: Option<Vec2>,
-    /// How many times as high it is as in its file.
+    /// Pitch, as a multiple of the file's.
     pub(crate) pitch: f32,
 }
 
-/// What has been heard of a match.
+/// Cue state of a match.
 #[derive(Default)]
 pub(crate) struct Cues {
-    /// The team that holds each circle, once one does.
+    /// Team that holds each circle; `None` until the circle is first taken.
     holders: [Option<u8>; CIRCLES_MAX],
-    /// How far each circle is taken, in steps.
+    /// Capture progress of each circle, in steps.
     steps: [i32; CIRCLES_MAX],
-    /// How many parts of each core are left, once that was seen.
+    /// Remaining parts of each core; `None` until first seen.
     parts: [Option<i32>; PLAYERS_MAX],
-    /// When an own unit was last hit.
+    /// Tick of the last hit on a unit of the player.
     attacked_at: Option<Tick>,
-    /// When the own hero may dash and raise the banner again.
+    /// Ticks at which the player's hero may dash and raise the banner again.
     dash_ready_at: Tick,
     banner_ready_at: Tick,
-    /// Seconds of sudden death that were drummed.
+    /// Seconds of sudden death that have been drummed.
     drummed: Option<u32>,
 }
 
 impl Cues {
-    /// Takes in the ticks from `before` to the view's state, and what happened in them, in order.
+    /// Processes the ticks from `before` to the view's state, and their events, in order.
     pub(crate) fn observe(
         &mut self,
         view: &View,
@@ -137,7 +137,7 @@ impl Cues {
         }
     }
 
-    /// His dash and banner, as shown. A prediction that was a few ticks off does not make them twice.
+    /// Emits the hero's dash and banner when they are shown. A misprediction by a few ticks does not repeat them.
     fn hear_own_hero(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
         let Some(me) = view.me else { return };
         let (state, at) = (&view.current, me.index());
@@ -155,7 +155,7 @@ impl Cues {
         }
     }
 
-    /// Circles tick while they are being taken, higher and higher.
+    /// Emits ticks of rising pitch while circles are being captured.
     fn hear_circles(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
         let circles = &view.current.circles;
         for (circle, heard) in self.steps.iter_mut().enumerate().take(circles.len()) {
@@ -180,7 +180,7 @@ impl Cues {
         }
     }
 
-    /// Once a second from sudden death on.
+    /// Emits a drumbeat per second of sudden death.
     fn hear_drum(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
         let (now, begins) = (view.current.clock(), sudden_death(view));
         if view.setup.rules.endless || now < begins || view.current.outcome() != Outcome::Running {
@@ -193,17 +193,17 @@ impl Cues {
     }
 }
 
-/// What is heard while a match does not run.
+/// Cue state while a match does not run.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    /// The number of the count-down.
+    /// Last number of the countdown.
     last: Option<u32>,
     is_held_up: bool,
 }
 
 impl Waiting {
-    /// The sound of this frame, given the seconds of the count-down, if there is one, and whether the match is held
-    /// up.
+    /// Returns the sound of this frame, given the seconds of the countdown, if there is one, and whether the match is
+    /// held up.
     pub(crate) fn step(&mut self, left_s: Option<f64>, is_held_up: bool) -> Option<Kind> {
         let shown = left_s.map(|left| left.ceil().max(0.0) as u32).filter(|&left| left > 0);
         let last = core::mem::replace(&mut self.last, shown);
@@ -220,7 +220,7 @@ fn sudden_death(view: &View) -> Tick {
     Tick(view.setup.tick_rate.ticks_in_ms(view.setup.rules.sudden_death_ms))
 }
 
-/// Whether sudden death is so near that the fights fall silent.
+/// Whether sudden death is so near that the sounds of fights are muted.
 fn is_before_sudden_death(view: &View) -> bool {
     let left = sudden_death(view).since(view.current.clock());
     !view.setup.rules.endless && (1..=view.setup.tick_rate.ticks_in_ms(SILENCE_MS)).contains(&left)

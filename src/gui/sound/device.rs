@@ -1,4 +1,4 @@
-//! The default device of Windows or macOS, in the format it has.
+//! Output to the default device of Windows or macOS, in its own format.
 
 use anyhow::{Context as _, bail};
 use cpal::OutputCallbackInfo;
@@ -10,7 +10,7 @@ use super::source::{BLOCK_FRAMES, Source};
 /// Plays until the device fails.
 ///
 /// # Errors
-/// If there is no device, it takes no floats, or it is gone.
+/// If there is no device, it does not take floats, or it disappears.
 pub(super) fn play(source: Source) -> anyhow::Result<()> {
     let device = cpal::default_host().default_output_device().context("no device")?;
     let config = device.default_output_config()?.config();
@@ -21,7 +21,7 @@ pub(super) fn play(source: Source) -> anyhow::Result<()> {
             let mut frames = [[0; 2]; BLOCK_FRAMES];
             source.fill(&mut frames[..block.len() / channels]);
             for (to, frame) in block.chunks_exact_mut(channels).zip(&frames) {
-                // Left, right, and silence from further ones.
+                // Left, right, and silence for further channels.
                 for (side, sample) in to.iter_mut().enumerate() {
                     *sample = frame.get(side).map_or(0.0, |&value| f32::from(value) / 32_768.0);
                 }
@@ -32,5 +32,5 @@ pub(super) fn play(source: Source) -> anyhow::Result<()> {
     let fail = move |error: cpal::Error| drop(failed.try_send(error));
     let stream = device.build_output_stream(config, fill, fail, None)?;
     stream.play()?;
-    bail!("the device has gone: {}", failure.recv()?)
+    bail!("the device has disappeared: {}", failure.recv()?)
 }

@@ -1,24 +1,24 @@
-//! Where a player listens: in the middle of what is seen. What happens left of it is heard left, what lies
-//! beyond the edge more quietly the farther it is.
+//! Stereo panning: the listener is in the middle of the view. Sounds on the left are heard on the left; beyond the
+//! edge they fade with distance.
 
 use macroquad::math::{Vec2, vec2};
 
 use super::catalogue::{Kind, Priority};
 use crate::gui::draw::Camera;
 
-/// Both sides of a sound in the middle.
+/// Gain of both channels for a centred sound.
 pub(super) const MIDDLE: [f32; 2] = [std::f32::consts::FRAC_1_SQRT_2; 2];
-/// How far to a side a sound at the edge of the view is, of 1.
+/// Panning at the edge of the view, where 1 is fully to one side.
 const WIDTH: f32 = 0.75;
-/// How far beyond the edge of the view a sound is half as loud, and how far it is heard at all, tiles.
+/// Distances beyond the edge of the view at which the volume is half, and at which it is zero, in tiles.
 const HALF_AT: f32 = 6.0;
 const HEARD_TO: f32 = 30.0;
 
-/// What is seen of the arena, in tiles.
+/// Visible part of the arena, in tiles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ear {
     centre: Vec2,
-    /// From the centre to the edges.
+    /// Distance from the centre to the edges.
     half: Vec2,
 }
 
@@ -29,8 +29,8 @@ impl Ear {
         Self { centre: camera.centre, half: half.max(Vec2::splat(1.0)) }
     }
 
-    /// How loud a sound at a place, tiles, is on the left and on the right; `None` where it is not heard. Danger is
-    /// heard everywhere.
+    /// Returns the gains of the left and right channel for a sound at a position in tiles; `None` if it is out of
+    /// earshot. Alerts are heard everywhere.
     pub(super) fn sides(&self, at: Vec2, kind: Kind) -> Option<[f32; 2]> {
         let from = at - self.centre;
         let beyond = (from.abs() - self.half).max(Vec2::ZERO).length();
@@ -40,7 +40,7 @@ impl Ear {
         }
         let gain = if is_danger { 1.0 } else { 1.0 / (1.0 + (beyond / HALF_AT).powi(2)) };
         let side = (from.x / self.half.x).clamp(-1.0, 1.0) * WIDTH;
-        // As loud in the middle as at a side.
+        // Equal-power panning.
         let turn = (side + 1.0) * std::f32::consts::FRAC_PI_4;
         Some([turn.cos() * gain, turn.sin() * gain])
     }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn left_is_left_and_everything_in_view_is_as_loud() {
+    fn sounds_are_panned_and_equally_loud_within_the_view() {
         let sides = |x: f32, y: f32| ear().sides(vec2(x, y), Kind::SwordHit).expect("in view");
         let [left, right] = sides(-8.0, 0.0);
         assert!(left > 3.0 * right, "{left} {right}");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_view_is_quieter_and_at_last_silent() {
+    fn sounds_out_of_view_fade_to_silence() {
         let loud = |x: f32, kind: Kind| ear().sides(vec2(x, 0.0), kind).map(loudness);
         let at_half = loud(30.0 + HALF_AT, Kind::SwordHit).expect("near");
         assert!((at_half - 0.5).abs() < 1e-4, "{at_half}");

@@ -1,49 +1,49 @@
-//! Many sounds become one stream: voices with a named maximum, priorities, volumes, and a limiter, so that
-//! nothing clips. It knows neither device nor clock: time is the number of frames that were mixed.
+//! The mixer: voices with a fixed maximum, priorities, volumes, and a limiter that prevents clipping. It uses neither
+//! device nor clock: time is the number of frames mixed.
 
 use super::catalogue::{FILE_RATE, Group, Kind, Priority};
 use crate::gui::settings::Volumes;
 
-/// Most sounds at once.
+/// Maximum number of simultaneous sounds.
 pub(super) const VOICES_MAX: usize = 24;
-/// The loudest sample that leaves the mixer, of 1.
+/// Output ceiling; 1 is full scale.
 const CEILING: f32 = 0.9;
-/// In how many seconds the limiter lets go of half of what it holds back.
+/// Half-life of the limiter's gain reduction, in seconds.
 const RELEASE_S: f32 = 0.08;
-/// How much higher or lower a sound of a fight is than the one before, at most: equal ones are tiring.
+/// Maximum random detuning of fight sounds: identical ones are tiring.
 const DETUNED: f32 = 0.06;
 
-/// A sound to be started.
+/// Request to start a sound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Start {
     pub(super) kind: Kind,
-    /// How loud it is on the left and on the right, from 0 to 1.
+    /// Gain of the left and right channel, from 0 to 1.
     pub(super) sides: [f32; 2],
-    /// How many times as high it is as in its file.
+    /// Pitch, as a multiple of the file's.
     pub(super) pitch: f32,
 }
 
-/// A sound that is heard.
+/// Sound being played.
 #[derive(Clone, Copy)]
 struct Voice {
     kind: Kind,
     group: Group,
     samples: &'static [[u8; 2]],
     sides: [f32; 2],
-    /// Samples of the file, in 2^-32.
+    /// Position in the file, in samples times 2^32.
     at: u64,
     step: u64,
 }
 
 pub(super) struct Mixer {
-    /// Frames a second.
+    /// Frames per second.
     rate: u32,
     voices: [Option<Voice>; VOICES_MAX],
-    /// The first frame in which a sound may start again, by its number.
+    /// First frame in which each sound may start again, by its number.
     open_at: [u64; Kind::ALL.len()],
     /// Frames mixed so far.
     now: u64,
-    /// The loudest sample of late.
+    /// Recent peak level.
     loudest: f32,
     started: u32,
 }
@@ -60,7 +60,7 @@ impl Mixer {
         }
     }
 
-    /// Starts a sound, unless it has just been started, or all voices are taken by what matters more.
+    /// Starts a sound, unless it has just been started or all voices have a higher priority.
     pub(super) fn start(&mut self, start: &Start) {
         let entry = start.kind.entry();
         let open_at = self.open_at[start.kind as usize];
@@ -82,7 +82,7 @@ impl Mixer {
         self.open_at[start.kind as usize] = self.now + u64::from(entry.gap_ms * self.rate / 1000);
     }
 
-    /// Fills `out` with frames of left and right.
+    /// Fills `out` with stereo frames.
     pub(super) fn mix(&mut self, out: &mut [[i16; 2]], volumes: Volumes) {
         let release = 0.5_f32.powf(1.0 / (RELEASE_S * self.rate as f32));
         let gains = [Group::Effects, Group::Interface].map(|group| gain(volumes, group));
@@ -106,8 +106,8 @@ impl Mixer {
         self.now += out.len() as u64;
     }
 
-    /// A voice for a sound of this weight: a free one, else the least important, of these the one nearest to
-    /// its end.
+    /// Returns the voice for a sound of this priority: a free one, else one of the lowest priority, of these the one
+    /// nearest to its end.
     fn slot(&self, priority: Priority) -> Option<usize> {
         let weight = |slot: usize| self.voices[slot].map(|voice| (voice.kind.entry().priority, voice.left()));
         let slot = (0..VOICES_MAX).min_by_key(|&slot| weight(slot))?;
@@ -115,7 +115,7 @@ impl Mixer {
         is_free.then_some(slot)
     }
 
-    /// Close to 1, and another one each time.
+    /// Returns a random detuning factor close to 1.
     fn detuned(&mut self) -> f32 {
         self.started = self.started.wrapping_add(1);
         let share = (self.started.wrapping_mul(0x9e37_79b9) >> 8) as f32 / (1 << 24) as f32;
@@ -129,7 +129,7 @@ impl Mixer {
 }
 
 impl Voice {
-    /// The next sample, between two of the file; `None` at the end.
+    /// Returns the next sample, interpolated between two of the file; `None` at the end.
     fn next(&mut self) -> Option<f32> {
         let place = (self.at >> 32) as usize;
         let (a, b) = (self.samples.get(place)?, self.samples.get(place + 1)?);
@@ -139,13 +139,13 @@ impl Voice {
         Some(value(a) + (value(b) - value(a)) * share)
     }
 
-    /// Samples that are left.
+    /// Returns the number of samples left.
     const fn left(&self) -> usize {
         self.samples.len().saturating_sub((self.at >> 32) as usize)
     }
 }
 
-/// The factor of a group. A half sounds half as loud: hearing is no straight line.
+/// Returns the gain of a group. Perceived loudness is not linear: half the volume must sound half as loud.
 fn gain(volumes: Volumes, group: Group) -> f32 {
     let percent = match group {
         Group::Effects => volumes.effects,

@@ -1,6 +1,5 @@
-//! What a player hears. `cues` turns what happens in a match into sounds, `catalogue` knows every sound,
-//! `mixer` makes one stream of them, and a thread of its own hands that to the system: nothing here makes a
-//! frame wait.
+//! Sound. `cues` derives sounds from a match, `catalogue` describes them all, `mixer` combines them into one stream,
+//! and a separate thread passes that to the system, so that no frame waits for it.
 
 #[cfg(target_os = "linux")]
 mod alsa;
@@ -31,14 +30,14 @@ use catalogue::Priority;
 use mixer::Start;
 use source::{QUEUE_MAX, Request, Source};
 
-/// The way to the loudspeakers, where there are any.
+/// Connection to the sound thread.
 pub(crate) struct Sound {
     requests: Sender<Request>,
     volumes: Arc<SharedVolumes>,
 }
 
 impl Sound {
-    /// Opens the way, in a thread of its own; without device or server all is silent, and the log says so once.
+    /// Starts the output in a separate thread; without device or server there is no sound, and the log says so once.
     pub(crate) fn new() -> Self {
         let volumes = Arc::new(SharedVolumes::default());
         let (requests, source) = Source::new(Arc::clone(&volumes));
@@ -46,17 +45,17 @@ impl Sound {
         Self { requests, volumes }
     }
 
-    /// From now on everything is that loud, also what is heard already.
+    /// Sets the volumes, also of sounds that are playing.
     pub(crate) fn set_volumes(&self, volumes: Volumes) {
         self.volumes.set(volumes);
     }
 
-    /// Plays a sound that has no place.
+    /// Plays a sound without a position.
     pub(crate) fn play(&self, kind: Kind) {
         self.start(Start { kind, sides: ear::MIDDLE, pitch: 1.0 });
     }
 
-    /// Plays a sound of the match where it is heard from.
+    /// Plays a sound of the match as heard from `ear`.
     pub(crate) fn play_cue(&self, cue: &Cue, ear: &Ear) {
         let sides = cue.at.map_or(Some(ear::MIDDLE), |at| ear.sides(at, cue.kind));
         if let Some(sides) = sides {
@@ -64,7 +63,7 @@ impl Sound {
         }
     }
 
-    /// A queue that is full for a hit still takes danger.
+    /// Queues a sound. A queue that is full for hits still accepts alerts.
     fn start(&self, start: Start) {
         let is_fight = start.kind.entry().priority == Priority::Fight;
         if !is_fight || self.requests.len() < QUEUE_MAX / 2 {
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_full_of_hits_takes_danger() {
+    fn a_queue_full_of_hits_accepts_alerts() {
         let volumes = Arc::new(SharedVolumes::default());
         let (requests, source) = Source::new(Arc::clone(&volumes));
         let sound = Sound { requests, volumes };

@@ -1,15 +1,15 @@
-//! The thread that hands what is mixed to the system, by the first way that works there.
+//! The output thread: passes the mix to the system by the first method that works.
 
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
 use super::source::Source;
 
-/// Between two attempts to reach a server that has gone.
+/// Delay between two attempts to reach a server that has disappeared.
 #[cfg(target_os = "linux")]
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Plays in a thread of its own, for as long as the program runs.
+/// Plays in a separate thread, as long as the program runs.
 pub(super) fn start(source: Source) {
     let started = std::thread::Builder::new().name("sound".into()).spawn(|| play(source));
     if let Err(error) = started {
@@ -17,7 +17,7 @@ pub(super) fn start(source: Source) {
     }
 }
 
-/// By PulseAudio's protocol, which PipeWire speaks, too; else by ALSA.
+/// Plays by the PulseAudio protocol, which PipeWire supports, too; else by ALSA.
 #[cfg(target_os = "linux")]
 fn play(mut source: Source) {
     use super::{alsa, pulse};
@@ -26,7 +26,7 @@ fn play(mut source: Source) {
         match pulse::play(pulseaudio::socket_path_from_env(), &mut source, &mut has_played) {
             Ok(never) => match never {},
             Err(error) if !has_played => break error,
-            // It may come back, with the same session or another device.
+            // The server may return with the same session or another device.
             Err(_) => std::thread::sleep(RETRY_AFTER),
         }
     };

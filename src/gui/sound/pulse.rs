@@ -1,4 +1,4 @@
-//! PulseAudio's native protocol, over its socket: the server asks for bytes, and gets them.
+//! PulseAudio's native protocol, over its socket: the server requests bytes and receives them.
 
 use anyhow::{Context as _, bail};
 use pulseaudio::protocol::{
@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use super::source::{BLOCK_FRAMES, RATE, Source};
 
-/// Of a frame: two sides of 16 bits.
+/// Size of a frame, in bytes: two channels of 16 bits.
 const FRAME_BYTES: usize = 4;
-/// What is on its way between mixer and loudspeaker, and what the server asks for at once, milliseconds. Less makes a
-/// busy machine stutter, more makes a click late.
+/// Buffer between mixer and loudspeaker, and size of the server's requests, in milliseconds. A smaller one causes
+/// underruns on a busy machine, a larger one delays the sound of a click.
 const LATENCY_MS: u32 = 15;
 const PIECE_MS: u32 = 4;
-/// What proves to the server that this is the same user.
+/// Length of the cookie that proves to the server that this is the same user, in bytes.
 const COOKIE_BYTES: usize = 256;
-/// How long the server may take to answer at first.
+/// Timeout of the server's first answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 struct Connection {
@@ -31,10 +31,11 @@ struct Connection {
     version: u16,
 }
 
-/// Plays to the server with this socket until the connection breaks; `has_played` is set once the server has taken a stream.
+/// Plays to the server at this socket until the connection breaks; sets `has_played` once the server has accepted a
+/// stream.
 ///
 /// # Errors
-/// If there is no server, it refuses, or it has gone.
+/// If there is no server, it refuses, or it disappears.
 pub(super) fn play(
     server: Option<PathBuf>,
     source: &mut Source,
@@ -64,7 +65,7 @@ impl Connection {
         socket.set_read_timeout(Some(ANSWER_WITHIN))?;
         let mut socket = BufReader::new(socket);
         let cookie = pulseaudio::cookie_path_from_env().and_then(|path| std::fs::read(path).ok());
-        // Where none is needed it must still be there.
+        // The cookie field is required even by servers that do not check it.
         let mut cookie = cookie.unwrap_or_default();
         cookie.resize(COOKIE_BYTES, 0);
         let auth =
@@ -96,7 +97,7 @@ impl Connection {
             buffer_attr: BufferAttr {
                 max_length: u32::MAX,
                 target_length: bytes(LATENCY_MS),
-                // It begins at once, and an underrun does not stop it.
+                // Playback begins immediately, and an underrun does not stop it.
                 pre_buffering: 0,
                 minimum_request_length: bytes(PIECE_MS),
                 ..BufferAttr::default()
@@ -111,7 +112,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Sends `bytes` bytes of the mix, each block in one write; `message` is room for the largest.
+    /// Sends `bytes` bytes of the mix, each block in one write; `message` has room for the largest.
     fn send(
         &mut self,
         source: &mut Source,

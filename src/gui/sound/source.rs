@@ -1,4 +1,4 @@
-//! What the window asks to hear, as one stream of samples.
+//! The window's sounds as one stream of samples.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use super::SharedVolumes;
 use super::mixer::{Mixer, Start};
 
-/// Frames a second where the device does not say.
+/// Frames per second where the device does not say.
 pub(super) const RATE: u32 = 48_000;
-/// Frames that are mixed at once, at most.
+/// Maximum number of frames mixed in one block.
 pub(super) const BLOCK_FRAMES: usize = 480;
-/// Most sounds that wait to be started; what comes beyond is dropped.
+/// Maximum number of queued sounds; further ones are dropped.
 pub(super) const QUEUE_MAX: usize = 256;
-/// A sound that could not be started for this long, as while a server hangs, is no longer true.
+/// Age at which a queued sound is dropped, as after the server has hung.
 const STALE_AFTER: Duration = Duration::from_millis(250);
 
-/// A sound to be started, and since when.
+/// Sound to start, and the time of the request.
 pub(super) struct Request {
     pub(super) start: Start,
     pub(super) asked_at: Instant,
 }
 
-/// What the window asks for, and the mixer that makes it audible.
+/// Queue of the window's requests, and the mixer that plays them.
 pub(super) struct Source {
     pub(super) requests: Receiver<Request>,
     volumes: Arc<SharedVolumes>,
@@ -30,19 +30,19 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// And where to ask.
+    /// Creates a source and the sender of its queue.
     pub(super) fn new(volumes: Arc<SharedVolumes>) -> (Sender<Request>, Self) {
         let (sender, requests) = bounded(QUEUE_MAX);
         (sender, Self { requests, volumes, mixer: Mixer::new(RATE) })
     }
 
-    /// The same for a device of another rate, frames a second.
+    /// Sets the rate of the device, in frames per second.
     #[cfg(any(windows, target_os = "macos"))]
     pub(super) fn at_rate(self, rate: u32) -> Self {
         Self { mixer: Mixer::new(rate), ..self }
     }
 
-    /// Fills `frames` with left and right.
+    /// Fills `frames` with stereo samples.
     pub(super) fn fill(&mut self, frames: &mut [[i16; 2]]) {
         for request in self.requests.try_iter() {
             if request.asked_at.elapsed() < STALE_AFTER {
@@ -58,7 +58,7 @@ mod tests {
     use super::super::{Kind, Volumes, ear};
     use super::*;
 
-    /// The loudest sample after a request of that age.
+    /// Returns the peak level after a request of this age.
     fn loudest(age: Duration) -> u16 {
         let volumes = Arc::new(SharedVolumes::default());
         volumes.set(Volumes { master: 100, effects: 100, interface: 100 });
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stale_is_not_played() {
+    fn stale_sounds_are_dropped() {
         assert!(loudest(Duration::ZERO) > 3_000);
         assert_eq!(loudest(STALE_AFTER), 0);
     }

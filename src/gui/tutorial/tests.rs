@@ -10,7 +10,7 @@ use super::*;
 
 const ME: PlayerId = PlayerId(0);
 
-/// A player who does what the card says, and the opponent of the tutorial.
+/// Player who follows the cards, and the opponent of the tutorial.
 struct Lesson {
     world: World,
     opponent: Sparring,
@@ -37,7 +37,7 @@ impl Lesson {
         Self { world, opponent, tutorial: Tutorial::default(), view, hurt: 0 }
     }
 
-    /// A tick with these commands.
+    /// Runs a tick with these commands.
     fn give(&mut self, commands: &[Command]) {
         let mut inputs = TickInputs::idle(self.world.state().tick(), 2);
         inputs.inputs[0].commands.extend(commands.iter().cloned());
@@ -63,7 +63,7 @@ impl Lesson {
         }
     }
 
-    /// Waits for the end of a step, at most this long.
+    /// Waits for the end of a step, at most this number of seconds.
     fn finish(&mut self, step: Step, seconds: u32) {
         for _ in 0..seconds * 60 {
             if self.tutorial.step() != Some(step) {
@@ -88,7 +88,7 @@ impl Lesson {
         (0..units.len()).filter(own).map(|row| units.id[row]).collect()
     }
 
-    /// Does everything up to a step.
+    /// Completes all steps before this one.
     fn until(step: Step) -> Self {
         let mut lesson = Self::new();
         while let Some(now) = lesson.tutorial.step().filter(|&now| now != step) {
@@ -98,7 +98,7 @@ impl Lesson {
         lesson
     }
 
-    /// Does what the card of a step says.
+    /// Follows the card of a step.
     fn obey(&mut self, step: Step) {
         let army = self.army();
         match step {
@@ -123,7 +123,7 @@ fn target(at: Vec2) -> Target {
 }
 
 #[test]
-fn who_follows_the_cards_wins_in_ninety_seconds() {
+fn following_the_cards_wins_in_ninety_seconds() {
     let mut lesson = Lesson::until(Step::Core);
     assert_eq!(lesson.task().title, "6 of 6: destroy the core");
     lesson.obey(Step::Core);
@@ -136,7 +136,7 @@ fn who_follows_the_cards_wins_in_ninety_seconds() {
 }
 
 #[test]
-fn every_step_waits_for_its_doing() {
+fn every_step_waits_until_it_is_completed() {
     for step in Step::ALL {
         let mut lesson = Lesson::until(step);
         let before = lesson.tutorial.done;
@@ -150,9 +150,9 @@ fn every_step_waits_for_its_doing() {
 }
 
 #[test]
-fn nobody_is_hurt_before_having_an_army() {
+fn no_player_is_hurt_before_having_an_army() {
     let mut lesson = Lesson::new();
-    // Straight to the opponent's hero and core, and round them.
+    // Straight to the opponent's hero and core, and around them.
     for (x, y) in [(14.0, 0.0), (18.0, 2.5), (20.0, 0.0), (15.0, -1.0)] {
         lesson.give(&[Command::HeroGo(target(vec2(x, y)))]);
         lesson.wait_s(15);
@@ -164,7 +164,7 @@ fn nobody_is_hurt_before_having_an_army() {
 }
 
 #[test]
-fn the_third_step_counts_minions_that_live() {
+fn the_third_step_counts_living_minions() {
     let mut lesson = Lesson::until(Step::Train);
     assert!(lesson.task().progress < 0.01);
     lesson.obey(Step::Train);
@@ -175,10 +175,10 @@ fn the_third_step_counts_minions_that_live() {
 }
 
 #[test]
-fn the_fourth_step_wants_an_order_and_not_only_the_circle() {
+fn the_fourth_step_needs_an_order_besides_the_circle() {
     let mut lesson = Lesson::until(Step::Send);
     let goal = lesson.goal();
-    // The hero takes it himself, with his minions behind him.
+    // The hero captures it himself, with his minions behind him.
     lesson.give(&[Command::HeroGo(goal)]);
     lesson.wait_s(15);
     assert_eq!(lesson.world.state().circles_held(0), 2);
@@ -198,7 +198,7 @@ fn a_banner_far_from_the_minions_does_not_count() {
 }
 
 #[test]
-fn who_has_lost_the_army_trains_a_new_one() {
+fn a_lost_army_is_trained_anew() {
     let mut lesson = Lesson::until(Step::Banner);
     let usual = lesson.task();
     let state = Arc::make_mut(&mut lesson.view.current);

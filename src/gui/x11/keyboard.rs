@@ -1,4 +1,4 @@
-//! The keyboard of an X server: where each key is, and what its layout writes.
+//! The keyboard of an X server: the position of each key, and the text of its layout.
 
 use macroquad::miniquad::KeyCode;
 use x11rb::errors::ReplyError;
@@ -15,31 +15,32 @@ use crate::gui::key_event::{Held, KeyEvent};
 
 /// The keyboard that all clients share.
 const DEVICE: u16 = 0x100;
-/// The parts of it that are read.
+/// Returns the parts of the map that are read.
 fn parts() -> MapPart {
     MapPart::KEY_TYPES | MapPart::KEY_SYMS
 }
 
-/// The keyboard as the server describes it.
+/// Keyboard as the server describes it.
 pub(super) struct Keyboard {
-    /// The code of the first key.
+    /// First key code.
     first: u8,
-    /// The place of each key, from the first one.
+    /// Position of each key, from the first code.
     places: Vec<Option<KeyCode>>,
-    /// Symbols of each key, from the first one.
+    /// Symbols of each key, from the first code.
     symbols: Vec<KeySymMap>,
-    /// How modifiers choose among what a key writes.
+    /// Key types: the levels that modifiers select.
     types: Vec<KeyType>,
-    /// The layout in force, of those that the user switches between.
+    /// Layout in effect, of those that the user switches between.
     group: u8,
-    /// Whether keys have other symbols than were told.
+    /// Whether the symbols of keys have changed since the labels were taken.
     has_changed: bool,
-    /// Whether the server has told that the keyboard is another one now.
+    /// Whether the server has reported another keyboard.
     is_stale: bool,
 }
 
 impl Keyboard {
-    /// Reads the keyboard, and asks for news of it: a key that is held is pressed again and again, and released once.
+    /// Reads the keyboard, and subscribes to its changes and to detectable auto-repeat: a held key is pressed
+    /// repeatedly, and released once.
     pub(super) fn read(server: &RustConnection) -> Result<Self, ReplyError> {
         server.xkb_use_extension(1, 0)?.reply()?;
         let (repeat, none) = (PerClientFlag::DETECTABLE_AUTO_REPEAT, BoolCtrl::from(0_u8));
@@ -79,18 +80,18 @@ impl Keyboard {
         })
     }
 
-    /// Takes in that the keyboard is another one, or has other symbols.
+    /// Marks the keyboard as changed.
     pub(super) const fn outdate(&mut self) {
         self.is_stale = true;
     }
 
-    /// Takes in which layout is in force.
+    /// Sets the layout in effect.
     pub(super) const fn set_group(&mut self, group: u8) {
         self.has_changed |= self.group != group;
         self.group = group;
     }
 
-    /// Reads the keyboard anew if it is another one than was read.
+    /// Reads the keyboard again if it has changed.
     pub(super) fn refresh(&mut self, server: &RustConnection) {
         if core::mem::take(&mut self.is_stale)
             && let Ok(now) = Self::map(server)
@@ -99,7 +100,7 @@ impl Keyboard {
         }
     }
 
-    /// A key that went down or up.
+    /// Converts a key press or release.
     pub(super) fn event(&self, event: &KeyPressEvent, is_down: bool) -> KeyEvent {
         let held = |mask| event.state.contains(mask);
         KeyEvent {
@@ -117,9 +118,9 @@ impl Keyboard {
         self.places.get(usize::from(at)).copied().flatten()
     }
 
-    /// The symbol of a key while these modifiers are held; 0 for none.
+    /// Returns the symbol of a key while these modifiers are held; 0 for none.
     fn symbol(&self, code: u8, state: u16) -> u32 {
-        // The layout stands beside the modifiers, above the buttons of the pointer.
+        // The layout's bits are between the modifiers and the pointer's buttons.
         let group = (state >> 13 & 3) as u8;
         let level = |kind: &KeyType| {
             let held = state & u16::from(kind.mods_mask);
@@ -137,7 +138,7 @@ impl Keyboard {
         key.syms.get(at).copied()
     }
 
-    /// Takes the labels of the layout in force, if they have changed.
+    /// Takes the labels of the layout in effect, if they have changed.
     pub(super) fn take_labels(&mut self) -> Option<Vec<(KeyCode, String)>> {
         if !core::mem::take(&mut self.has_changed) {
             return None;
@@ -152,7 +153,7 @@ impl Keyboard {
     }
 }
 
-/// Which of its layouts a key uses while the keyboard uses this one: keys may have fewer.
+/// Returns the layout that a key uses under this layout of the keyboard: keys may have fewer.
 const fn group_of(info: u8, group: u8) -> Option<u8> {
     const CLAMP: u8 = 0x40;
     const REDIRECT: u8 = 0x80;

@@ -1,8 +1,8 @@
-//! The names that X servers give to the places of keys, whatever lies on them.
+//! Names of key positions on X servers, independent of the layout.
 
 use macroquad::miniquad::KeyCode;
 
-/// The keys, by the name of their place. A key is called as on a US keyboard.
+/// Keys by the name of their position. A key is named as on a US keyboard.
 const PLACES: &[(&[u8], KeyCode)] = &[
     (b"TLDE", KeyCode::GraveAccent),
     (b"AE01", KeyCode::Key1),
@@ -40,7 +40,7 @@ const PLACES: &[(&[u8], KeyCode)] = &[
     (b"AC09", KeyCode::L),
     (b"AC10", KeyCode::Semicolon),
     (b"AC11", KeyCode::Apostrophe),
-    // The same key, beside the Return key of one kind of keyboard and above that of the other.
+    // The same key: beside Return on ISO keyboards, above it on ANSI keyboards.
     (b"AC12", KeyCode::Backslash),
     (b"BKSL", KeyCode::Backslash),
     (b"LSGT", KeyCode::World1),
@@ -96,7 +96,7 @@ const PLACES: &[(&[u8], KeyCode)] = &[
     (b"RTSH", KeyCode::RightShift),
 ];
 
-/// The key in a place; none where a key has no fixed place, or its meaning is that of what lies on it.
+/// Returns the key at a position; `None` where a key has no fixed position, or its meaning depends on the layout.
 pub(super) fn place_of(name: [u8; 4]) -> Option<KeyCode> {
     let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     let name = &name[..length];
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_one_key_whatever_lies_on_it() {
+    fn a_position_is_the_same_key_in_every_layout() {
         assert_eq!(place_of(*b"AD02"), Some(KeyCode::W));
         assert_eq!(place_of(*b"UP\0\0"), Some(KeyCode::Up));
         assert_eq!(place_of(*b"ESC\0"), Some(KeyCode::Escape));

@@ -2,9 +2,9 @@
 
 use crate::gui::key_event::Written;
 
-/// The first symbol of a dead key.
+/// First symbol of a dead key.
 const DEAD_FIRST: u32 = 0xfe50;
-/// The combining marks of dead keys, from the first one.
+/// Combining characters of dead keys, from the first symbol.
 const MARKS: [char; 31] = [
     '\u{300}', '\u{301}', '\u{302}', '\u{303}', '\u{304}', '\u{306}', '\u{307}', '\u{308}', '\u{30a}',
     '\u{30b}', '\u{30c}', '\u{327}', '\u{328}', '\u{345}', '\u{3099}', '\u{309a}', '\u{323}', '\u{309}',
@@ -12,7 +12,7 @@ const MARKS: [char; 31] = [
     '\u{32e}', '\u{324}', '\u{311}', '\u{326}',
 ];
 
-/// Text of a symbol.
+/// Returns the text of a symbol.
 pub(super) fn written(symbol: u32) -> Written {
     let dead = symbol.checked_sub(DEAD_FIRST).and_then(|at| MARKS.get(at as usize));
     if let Some(&mark) = dead {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_of_old_and_new_layouts_write_their_letters() {
+    fn symbols_of_old_and_new_layouts_convert_to_text() {
         for (symbol, letter) in
             [(0x61, 'a'), (0xea, 'ê'), (0x6c3, 'ц'), (0x7f9, 'ω'), (0x100_20ac, '€'), (0xffb7, '7')]
         {

@@ -9,7 +9,7 @@ use crate::wire::chat_text::ChatText;
 use crate::wire::message::{Chat, PacketId};
 use sim::PLAYERS_MAX;
 
-/// How much this player, and all others together, may still send.
+/// Remaining allowance of this player, and of all others together.
 #[derive(Clone, Debug)]
 pub(super) struct ChatLimits {
     own: ChatLimit,

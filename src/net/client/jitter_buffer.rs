@@ -6,8 +6,7 @@ use crate::table::delay::DelayControl;
 use crate::time::Time;
 use sim::Tick;
 
-/// How long after its time on the server a tick runs here: the 99th percentile of what ticks need to arrive,
-/// plus 2 ms.
+/// Delay between a tick's time on the server and here: the 99th percentile of what ticks need to arrive, plus 2 ms.
 pub(super) struct JitterBuffer(DelayControl);
 
 impl JitterBuffer {
@@ -32,7 +31,7 @@ impl JitterBuffer {
         self.0.advance(now);
     }
 
-    /// When `tick` is due here.
+    /// Returns when `tick` is due here.
     pub(super) fn due_at(&self, clock: &TickClock, tick: Tick) -> Time {
         clock.at(tick).shifted(self.0.delay_us())
     }

@@ -65,8 +65,7 @@ enum Phase {
     /// All ticks have run, or this player is leaving.
     Ending {
         end: End,
-        /// When to report again; for a player who leaves, how long to wait for the goodbye to be
-        /// acknowledged.
+        /// Time of the next report; for a player who leaves, the deadline for the goodbye to be acknowledged.
         send_at: Time,
     },
     Closed,
@@ -80,7 +79,7 @@ pub struct ClientSession {
     phase: Phase,
     config: MatchConfig,
     me: PlayerId,
-    /// How the next match is joined.
+    /// Settings for joining the next match.
     again: Again,
     link: Link,
     server: ServerView,
@@ -208,7 +207,7 @@ impl ClientSession {
         self.watch_silence();
     }
 
-    /// When [`Self::handle_timeout`] has something to do next.
+    /// Returns when [`Self::handle_timeout`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let phase = match self.phase {
@@ -378,7 +377,8 @@ impl ClientSession {
         self.link.status(self.now)
     }
 
-    /// How long before its tick an input is committed, in microseconds: the uplink delay plus a reserve.
+    /// Returns the time before its tick at which an input is committed, in microseconds: the uplink delay plus a
+    /// reserve.
     #[must_use]
     pub const fn delay_us(&self) -> i64 {
         self.own.delay.delay_us()
@@ -390,7 +390,7 @@ impl ClientSession {
         self.server.snapshots.counts()
     }
 
-    /// How many of this client's messages and commands the server has rejected.
+    /// Returns how many of this client's messages and commands the server has rejected.
     #[must_use]
     pub const fn rejected(&self) -> u32 {
         self.server.rejected
@@ -408,7 +408,7 @@ impl ClientSession {
         self.own.inputs.first().0 > 0
     }
 
-    /// When `tick` begins on the server, on this clock.
+    /// Returns when `tick` begins on the server, on this clock.
     #[must_use]
     pub fn server_time_of(&self, tick: Tick) -> Time {
         self.own.clock.at(tick)

@@ -71,7 +71,7 @@ impl ClientSession {
         [seal, tick].into_iter().flatten().fold(self.link.resend_at, Time::min)
     }
 
-    /// When the own input that became part of `tick` was committed, as far as that is known.
+    /// Returns when the player's input that became part of `tick` was committed, as far as that is known.
     pub(super) fn sealed_at(&self, tick: Tick) -> Time {
         let delay_us =
             self.own.inputs.committed(tick).map_or(self.own.delay.delay_us(), |sealed| sealed.delay_us);

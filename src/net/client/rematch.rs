@@ -19,13 +19,13 @@ use zeroize::Zeroizing;
 pub(super) struct Votes {
     /// Whether this player wants a rematch.
     own: bool,
-    /// Who else wants one, as far as is known here.
+    /// Other players who want one, as far as is known here.
     others: Seats,
     /// Everyone wants one.
     is_on: bool,
 }
 
-/// How this client joins the next match.
+/// Settings for joining the next match.
 pub(super) struct Again {
     guest: GuestConfig,
     cipher: CipherKind,

@@ -1,4 +1,4 @@
-//! What a client knows of the server: its states, and what it says of the inputs and seats of all.
+//! A client's knowledge of the server: its states, and its reports on the inputs and seats of all.
 
 use super::jitter_buffer::JitterBuffer;
 use super::snapshot_buffer::SnapshotBuffer;
@@ -18,11 +18,11 @@ pub(super) struct ServerView {
     pub(super) chain: HashChain,
     /// Holds ticks back until they are due; `None` if they run on arrival.
     pub(super) jitter_buffer: Option<JitterBuffer>,
-    /// When the last tick was handed out.
+    /// Time at which the last tick was handed out.
     pub(super) handed_at: Time,
     /// The server has processed every input of ours before this one.
     pub(super) processed: Tick,
-    /// How many of this client's messages and commands it has rejected.
+    /// Number of this client's messages and commands it has rejected.
     pub(super) rejected: u32,
     /// Bound on its error about when the others gave their commands, in microseconds.
     pub(super) error_us: u64,
@@ -50,7 +50,7 @@ impl ServerView {
         }
     }
 
-    /// When the next tick that has arrived is due; `None` if there is none or it runs on arrival.
+    /// Returns when the next tick that has arrived is due; `None` if there is none or it runs on arrival.
     pub(super) fn next_due_at(&self, clock: &TickClock) -> Option<Time> {
         self.due_at(self.snapshots.next()?.0, clock)
     }

@@ -1,4 +1,4 @@
-//! What the server has confirmed: states from updates, and the ticks that led to them.
+//! Confirmed data of the server: states from updates, and the ticks that led to them.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -45,13 +45,13 @@ struct StoredSnapshot {
     state: GameState,
 }
 
-/// What an update says about a state.
+/// Statement of an update about a state.
 #[derive(Clone, Copy)]
 struct Check {
     tick: Tick,
     /// `None` if a later update brought the tick.
     hash: Option<u64>,
-    /// How many of this client's inputs for earlier ticks were not yet part of it.
+    /// Number of this client's inputs for earlier ticks that were not yet part of it.
     lag: u32,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum Received {
     Whole { head: UpdateHead, tick: Tick, led: Progress },
 }
 
-/// How the world here reaches the tick of an update.
+/// Path by which the world here reaches the tick of an update.
 pub(super) enum Progress {
     /// By running the ticks from this one on, none of which was known before.
     Ticks(Tick),
@@ -157,7 +157,7 @@ impl SnapshotBuffer {
         self.wants_state
     }
 
-    /// How many of this client's inputs for ticks that have run here were not part of those ticks.
+    /// Returns how many of this client's inputs for ticks that have run here were not part of those ticks.
     pub(super) fn lag(&self) -> u32 {
         self.check(self.ran).map_or(0, |check| check.lag)
     }

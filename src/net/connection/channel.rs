@@ -215,7 +215,7 @@ impl Channel {
         Some((body, is_again))
     }
 
-    /// When [`Self::poll_packet`] has something to send, unless a packet arrives before.
+    /// Returns when [`Self::poll_packet`] has something to send, unless a packet arrives before.
     #[must_use]
     pub fn poll_timeout(&self, timeout: Duration) -> Option<Time> {
         let timeout = self.hurried(timeout);
@@ -324,7 +324,7 @@ impl Channel {
 }
 
 impl Fragment {
-    /// When to send it; `None` for at once.
+    /// Returns when to send it; `None` for immediately.
     fn due_at(&self, timeout: Duration) -> Option<Time> {
         let doublings = self.sendings.saturating_sub(STEADY_SENDINGS).min(10);
         let again = (timeout * (1 << doublings)).min(RESEND_MAX.max(timeout));

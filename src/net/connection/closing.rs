@@ -10,8 +10,7 @@ use crate::outbox::{Outbox, Source};
 use crate::time::Time;
 use crate::wire::message::PacketId;
 
-/// How long the last message is repeated without an acknowledgement: one second longer than a burst of
-/// losses.
+/// Time for which the last message is repeated without an acknowledgement: one second longer than a burst of losses.
 pub(crate) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
 /// Most such connections; when full, the oldest is dropped.
 pub(crate) const CLOSING_MAX: usize = 16;
@@ -59,7 +58,7 @@ impl Closing {
         self.0.retain(|(_, until)| now < *until);
     }
 
-    /// When a retransmission is due.
+    /// Returns when a retransmission is due.
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         self.0.iter().filter_map(|(connection, _)| connection.poll_timeout()).min()
     }

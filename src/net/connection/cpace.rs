@@ -24,7 +24,7 @@ const BLOCK_BYTES: usize = 128;
 /// An encoded group element, as it is sent.
 pub(crate) type Share = [u8; SHARE_BYTES];
 
-/// What both ends must agree on before the exchange.
+/// Context on which both ends must agree before the exchange.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) password: &'a [u8],
@@ -41,7 +41,7 @@ pub(crate) struct Exchange {
     share: Share,
 }
 
-/// What one end sends: its share, and associated data that the key depends on.
+/// Message of one end: its share, and associated data that the key depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
     pub(crate) share: &'a Share,

@@ -27,7 +27,7 @@ use sim::SIMULATION_BUILD;
 
 /// The time slot of a cookie, which is valid in its own slot and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
-/// How long keys are kept for a guest that has not asked for a seat with them.
+/// Time for which keys are kept for a guest that has not asked for a seat with them.
 pub(crate) const ENTER_WITHIN: Duration = Duration::from_secs(5);
 /// Most such guests. Of those addresses that have two the oldest gives way, else the oldest of all, which then has had
 /// its keys for 2 s at the rate of all addresses together.

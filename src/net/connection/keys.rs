@@ -74,7 +74,7 @@ impl Drop for SecretRng {
     }
 }
 
-/// What protects datagrams.
+/// Cipher of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CipherKind {
     ChaCha20Poly1305,
@@ -151,7 +151,7 @@ impl Keys {
     }
 }
 
-/// What follows from a key exchange.
+/// Result of a key exchange.
 pub(crate) struct Derived {
     /// The host's keys.
     pub(crate) host: Keys,

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 const WINDOW: u64 = 128;
 /// The first window is shorter: until it has ended nothing is sent twice.
 const WINDOW_FIRST: u64 = 16;
-/// How many windows count together: at 2 % loss a single window often shows none.
+/// Number of windows that count together: at 2 % loss a single window often shows none.
 const WINDOWS: usize = 8;
 
 /// Recent loss.

@@ -32,7 +32,7 @@ pub(super) struct Messages {
     is_broken: bool,
 }
 
-/// What was sent of one kind.
+/// Last message sent of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     /// The number of its last message in the channel.
@@ -127,7 +127,7 @@ impl Messages {
         }
     }
 
-    /// When [`Self::poll_packet`] has something to send, unless a packet arrives before.
+    /// Returns when [`Self::poll_packet`] has something to send, unless a packet arrives before.
     pub(super) fn poll_timeout(&self, timeout: Duration) -> Option<Time> {
         let state = self.waiting.first().and_then(|(id, _)| {
             let (sent, _) = self.sent.iter().zip(STATES).find(|(_, of)| of == id)?;

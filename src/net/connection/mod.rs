@@ -1,6 +1,5 @@
-//! What this process and another know of each other, independent of the match: addresses, packet protection,
-//! round-trip time, loss, clocks, keep-alive, and one reliable channel beside the unreliable datagrams. Knows
-//! nothing of ticks.
+//! Shared state with another process, independent of the match: addresses, packet protection, round-trip time, loss,
+//! clocks, keep-alive, and one reliable channel beside the unreliable datagrams. Knows nothing of ticks.
 
 mod channel;
 mod closing;
@@ -57,8 +56,8 @@ pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 pub(crate) const QUIET_AFTER: Duration = Duration::from_millis(300);
 /// Silence after which the other end, or the path to it, was interrupted; pings alone are never so far apart.
 const GAP: Duration = Duration::from_millis(750);
-/// How long after an interruption the next ping leaves. What has waited arrives together, and a computer that
-/// was suspended catches up; nothing that is measured meanwhile tells of the path.
+/// Delay of the next ping after an interruption. Delayed datagrams arrive together, and a computer that was suspended
+/// catches up; measurements during that time say nothing about the path.
 const MEASURE_AFTER: Duration = Duration::from_millis(400);
 /// Longest ping interval to a peer that was never heard; the interval doubles up to this.
 const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
@@ -83,20 +82,20 @@ pub(super) struct Connection {
     pub(super) pace: Pace,
     /// The other end's clock beside ours.
     pub(super) clock: RemoteClock,
-    /// When the other end was last heard; initially, when the connection was made.
+    /// Time at which the other end was last heard; initially, when the connection was made.
     pub(super) heard_at: Time,
     /// Whether it was ever heard.
     pub(super) is_heard: bool,
     /// Whether its silence has been reported as an event.
     pub(super) is_silent: bool,
-    /// When to ping it next.
+    /// Time of the next ping.
     pub(super) ping_at: Time,
     /// Pings sent before the other end was first heard.
     unanswered: u8,
-    /// What went over it.
+    /// Traffic over the connection.
     pub(super) traffic: Traffic,
     messages: Messages,
-    /// What the other end may still send.
+    /// Messages that the other end may still send.
     quotas: Quotas,
 }
 
@@ -133,7 +132,7 @@ impl Connection {
         self.loss.per_mille()
     }
 
-    /// Where the other end is; several addresses until it is heard.
+    /// Returns the addresses of the other end; several until it is heard.
     pub(super) fn addresses(&self) -> &[SocketAddr] {
         self.path.addresses()
     }
@@ -285,7 +284,7 @@ impl Connection {
         self.quotas.is_flooding()
     }
 
-    /// How many messages have not been acknowledged.
+    /// Returns the number of unacknowledged messages.
     pub(super) const fn queued(&self) -> usize {
         self.messages.queued()
     }
@@ -326,7 +325,7 @@ impl Connection {
         }
     }
 
-    /// When a retransmission is due, or a state that waits. First transmissions leave with [`Self::flush`].
+    /// Returns when a retransmission is due, or a state that waits. First transmissions leave with [`Self::flush`].
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         self.messages.poll_timeout(self.rtt.message_timeout(MESSAGE_AGAIN_MIN))
     }

@@ -23,7 +23,7 @@ impl PairSecret {
         Self(random)
     }
 
-    /// What the other guests must know.
+    /// Returns the public key for the other guests.
     pub(crate) fn public(&self) -> PublicKey {
         MontgomeryPoint::mul_base_clamped(self.0).to_bytes()
     }

@@ -1,5 +1,5 @@
-//! Where the other end of a connection is. A new source address is followed once it has echoed a challenge, as in
-//! QUIC (RFC 9000, section 8.2); until then at most three times the bytes that came from it are sent there, so
+//! The address of the other end of a connection. A new source address is followed once it has echoed a challenge, as
+//! in QUIC (RFC 9000, section 8.2); until then at most three times the bytes that came from it are sent there, so
 //! that nobody points a connection at somebody else.
 
 use arrayvec::ArrayVec;
@@ -19,10 +19,10 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Shortest time between two challenges to one address.
 const CHALLENGE_EVERY: Duration = Duration::from_millis(50);
 
-/// What an address must echo: nobody else can know it.
+/// Value that an address must echo: nobody else can know it.
 pub(super) type Challenge = [u8; 8];
 
-/// What is known of the other end before it is heard.
+/// Knowledge of the other end before it is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// The address has shown that the other end is there, or the user has named it.
@@ -36,13 +36,13 @@ pub(crate) enum Trust {
 /// The addresses of the other end.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    /// Where datagrams are sent; several until the other end is heard.
+    /// Addresses to which datagrams are sent; several until the other end is heard.
     addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
     /// The local address at which the first of them was heard.
     local: Option<IpAddr>,
     is_fixed: bool,
     is_heard: bool,
-    /// How many bytes may be sent to an address that has not been proven; `None` once it is.
+    /// Number of bytes that may be sent to an address that has not been proven; `None` once it is.
     allowance: Option<u64>,
     candidates: ArrayVec<Candidate, CANDIDATES_MAX>,
     /// From which the challenges follow.
@@ -75,7 +75,7 @@ impl Path {
         }
     }
 
-    /// Where datagrams are sent.
+    /// Returns the addresses to which datagrams are sent.
     pub(super) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -145,7 +145,7 @@ impl Path {
         self.candidates.len().checked_sub(1)
     }
 
-    /// Where the answer to a challenge from this address goes: to a fixed address alone, if there is one.
+    /// Returns the address for the answer to a challenge from this address: the fixed address, if there is one.
     pub(super) fn answer_to(&self, from: Source) -> Source {
         let fixed = self.addresses.first().filter(|_| self.is_fixed);
         fixed.map_or(from, |&address| Source { address, local: self.local })

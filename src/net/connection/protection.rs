@@ -272,7 +272,7 @@ impl PacketProtection {
     }
 }
 
-/// Where a number is in the window.
+/// Returns the position of a number in the window.
 const fn place(number: u64) -> (usize, u64) {
     ((number % WINDOW / 64) as usize, 1 << (number % 64))
 }
@@ -307,7 +307,7 @@ pub(crate) fn connection_id(datagram: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// What protects one direction.
+/// Protection of one direction.
 #[derive(Clone)]
 enum Cipher {
     ChaCha(ChaCha20Poly1305),

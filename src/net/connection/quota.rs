@@ -1,4 +1,4 @@
-//! How much of each kind of message one connection may bring: a token bucket per kind. What is beyond it is refused as
+//! Limits on each kind of message of one connection: a token bucket per kind. Messages beyond it are refused as
 //! [`DropCause::RateLimited`], without an answer and without effect on anybody else.
 //!
 //! The limits are above what an honest peer sends at any round-trip time and loss. Datagrams that the network repeats
@@ -28,7 +28,7 @@ const RELAYED_BYTES_PER_S: u64 = 64 << 10;
 /// Part of a limit to which an honest sender of a state keeps.
 const SENDER: u64 = 2;
 
-/// How many messages of a kind are accepted at once, and per second in the long run.
+/// Returns the number of messages of a kind that are accepted in a burst, and per second in the long run.
 const fn limit(id: PacketId) -> (u64, u64) {
     match id {
         // Six a tick: two of a fair match, each twice on a lossy link, and more than one if much is lacking.
@@ -72,7 +72,7 @@ pub(super) const fn of_sender(now: Time, id: PacketId) -> TokenBucket {
     TokenBucket::new(now, at_once / SENDER, per_s / SENDER)
 }
 
-/// What one connection has brought.
+/// Token buckets of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Quotas {
     kinds: [TokenBucket; PacketId::ALL.len()],

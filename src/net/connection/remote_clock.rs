@@ -7,11 +7,10 @@ use crate::wire::given::{Given, GivenTimes, ago_us};
 
 /// Exchanges used for the estimate: 16 s of them, in which quartz clocks drift apart by 0.3 ms.
 const EXCHANGES: usize = 32;
-/// How far in the past an instant named by the other end may be, in microseconds: longer than any match that
-/// a client can rejoin.
+/// Maximum age of an instant named by the other end, in microseconds: longer than any match that a client can rejoin.
 const NAMED_BEFORE_US: i64 = 3_600_000_000;
-/// How far in the future it may be: three times the longest countdown. A host that names a later start
-/// withholds the match.
+/// Maximum distance of such an instant in the future: three times the longest countdown. A host that names a later
+/// start withholds the match.
 const NAMED_AHEAD_US: i64 = 10_000_000;
 
 /// The other end's clock, estimated from Ping and Pong: uses the shortest recent delay in each direction,
@@ -41,7 +40,7 @@ impl RemoteClock {
         Some((there.into(), back.into()))
     }
 
-    /// How far the other clock is ahead of ours, in microseconds; `None` before the first exchange.
+    /// Returns how far the other clock is ahead of ours, in microseconds; `None` before the first exchange.
     pub(crate) fn ahead_us(&self) -> Option<i64> {
         let (there, back) = self.shortest()?;
         i64::try_from(there.saturating_sub(back) / 2).ok()

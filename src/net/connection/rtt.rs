@@ -10,7 +10,7 @@ use crate::time::Time;
 /// Round-trip time estimator, smoothed as in RFC 6298.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rtt {
-    /// When the unanswered pings were sent, oldest first.
+    /// Send times of the unanswered pings, oldest first.
     unanswered: ArrayVec<Time, UNANSWERED_MAX>,
     smoothed_us: Option<u64>,
     deviation_us: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Rtt {
     samples: usize,
 }
 
-/// How many recent samples are kept individually: before a match those of the last 0.4 s.
+/// Number of recent samples that are kept individually: before a match those of the last 0.4 s.
 const LATEST: usize = 8;
 /// Most pings whose answers are still accepted: those of the last 3 s before a match, of the last 30 s during
 /// it.

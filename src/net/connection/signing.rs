@@ -8,7 +8,7 @@ use super::keys::CipherKind;
 const KEY: &str = "mini-rts-arena 2026-11 signatures of a seat";
 const STAND_IN: &str = "mini-rts-arena 2026-11 stands in for a signature where nothing is encrypted";
 
-/// What everybody needs to check the signatures of a seat.
+/// Public key that checks the signatures of a seat.
 pub(crate) type SigningKey = [u8; 32];
 /// The two halves of a signature.
 pub type Signature = [[u8; 32]; 2];
@@ -33,7 +33,7 @@ impl Signer {
         signer
     }
 
-    /// What the others must know.
+    /// Returns the public key for the others.
     pub(crate) fn public(&self) -> SigningKey {
         match self {
             Self::Ed25519(key) => key.verifying_key().to_bytes(),

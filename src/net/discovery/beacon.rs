@@ -29,7 +29,7 @@ const HEADER_BYTES: usize = 3;
 /// Header and nonce of a query; zeros follow.
 const QUERY_BYTES_USED: usize = HEADER_BYTES + 8;
 
-/// What a room announces about itself.
+/// Announcement of a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beacon {
     /// Drawn at random when the room opens, so that a room found in two ways is listed once.
@@ -38,7 +38,7 @@ pub struct Beacon {
     pub port: u16,
     /// The host's name.
     pub name: PlayerName,
-    /// How its match will be played.
+    /// Architecture of its match.
     pub architecture: Architecture,
     /// Seats that are taken.
     pub players: u8,
@@ -165,7 +165,7 @@ const fn header(packet_id: u8) -> [u8; HEADER_BYTES] {
     [packet_id, version, game]
 }
 
-/// What follows the header of a datagram of this kind.
+/// Returns the body after the header of a datagram of this kind.
 fn body(bytes: &[u8], packet_id: u8) -> Result<&[u8], DecodeError> {
     if bytes.len() > DISCOVERY_BYTES_MAX || bytes.len() < HEADER_BYTES {
         return Err(DecodeError::Length { bytes: bytes.len() });

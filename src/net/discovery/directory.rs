@@ -37,7 +37,7 @@ pub const ROOM_TIMEOUT: Duration = Duration::from_millis(3500);
 /// A listed room silent for this long may answer from another address: after a pulled cable or an expired
 /// lease.
 const SILENT_AFTER: Duration = Duration::from_millis(1500);
-/// How long hints of a room are ignored after its goodbye.
+/// Time for which hints of a room are ignored after its goodbye.
 const GOODBYE_LASTS: Duration = Duration::from_secs(2);
 /// The waits after each probe of a hinted address; after the last one the address is dropped until the next
 /// hint.
@@ -47,7 +47,7 @@ const HINT_PROBE_WAITS: [Duration; 4] = [
     Duration::from_millis(500),
     Duration::from_millis(1000),
 ];
-/// How long a loopback address waits for others to answer first: it is valid on this machine only.
+/// Time for which a loopback address waits for others to answer first: it is valid on this machine only.
 const LOOPBACK_WAIT: Duration = Duration::from_millis(250);
 /// Most outstanding probes: all that can be sent in three seconds.
 const PROBES_MAX: usize = 256;
@@ -89,7 +89,7 @@ struct Entry {
 /// An address at which the room is said to be.
 struct Candidate {
     address: SocketAddr,
-    /// When to probe it, or when to drop it after the last probe.
+    /// Time of the next probe, or of dropping it after the last probe.
     due: Time,
     probes: usize,
 }
@@ -208,7 +208,7 @@ impl Directory {
         self.outgoing.pop_front()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do next.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let listings = self.entries.iter().filter_map(|entry| entry.listing.as_ref());
@@ -378,7 +378,7 @@ impl Directory {
     }
 }
 
-/// What a hint changed, and which limits it hit.
+/// Effect of a hint, and the limits that it hit.
 struct Hinted {
     changed: u64,
     crowded: u64,
@@ -446,7 +446,7 @@ impl Budget {
         now >= self.ready_at()
     }
 
-    /// When the next probe is affordable.
+    /// Returns when the next probe is affordable.
     const fn ready_at(&self) -> Time {
         Time(self.since.0.saturating_add(PROBE_COST_US))
     }

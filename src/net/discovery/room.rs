@@ -18,7 +18,7 @@ pub struct Room {
     pub name: PlayerName,
     /// The address from which it answered: the address to join.
     pub address: SocketAddr,
-    /// How its match will be played.
+    /// Architecture of its match.
     pub architecture: Architecture,
     /// Seats that are taken.
     pub players: u8,
@@ -30,7 +30,7 @@ pub struct Room {
     pub version: VersionText,
     /// The host's simulation build.
     pub build: u32,
-    /// How it was found.
+    /// Methods by which it was found.
     pub found_by: Found,
     /// Round-trip time of the queries; late ones count little.
     pub rtt: Duration,
@@ -64,7 +64,7 @@ impl FoundBy {
     }
 }
 
-/// How a room was found.
+/// Methods by which a room was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By an mDNS record.

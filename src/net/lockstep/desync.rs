@@ -9,7 +9,7 @@ use crate::indexed::Ring;
 use crate::wire::message::{DESYNC_HASHES_MAX, DesyncHashes, Seats};
 use sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
-/// How many ticks of hashes are kept; a difference is detected within [`crate::LEAD_TICKS_MAX`] ticks.
+/// Number of ticks whose hashes are kept; a difference is detected within [`crate::LEAD_TICKS_MAX`] ticks.
 const HISTORY: usize = 128;
 
 /// The hashes of this peer's last ticks, and the chain over all of them.
@@ -21,7 +21,7 @@ pub(crate) struct History {
     ring: Ring<Ran, HISTORY>,
 }
 
-/// What is kept for each tick that has run.
+/// Data of a tick that has run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ran {
     hash: u64,
@@ -163,7 +163,7 @@ impl Search {
     }
 }
 
-/// What a list says of `tick`: the hash after it, and the chain over all inputs up to it.
+/// Returns the entry of a list for `tick`: the hash after it, and the chain over all inputs up to it.
 fn at(list: &DesyncHashes, tick: Tick) -> Option<(u64, [u8; 4])> {
     let index = tick.0.checked_sub(list.first)? as usize;
     Some((*list.hashes.get(index)?, *list.inputs.get(index)?))

@@ -20,7 +20,7 @@ use crate::wire::message::{Seating, Seats, encode};
 use sim::{PlayerId, Tick};
 
 const CONTEXT: &str = "mini-rts-arena 2026-11 commitments to inputs";
-/// How long a reveal may wait for the next commitment, to leave in one datagram with it.
+/// Maximum time that a reveal waits for the next commitment, to leave in one datagram with it.
 const REVEAL_WAITS_MAX: Duration = Duration::from_millis(4);
 // Those of ticks that may still run, and the own ones that others may lack.
 const _: () = assert!(COMMITTED_MAX >= 2 * QUEUE_TICKS as usize);
@@ -35,7 +35,7 @@ pub(crate) struct FairPlay {
     own: Ring<Own, COMMITTED_MAX>,
     revealed: Tick,
     reveal_at: Option<Time>,
-    /// How long before its tick an input must be revealed to be in time everywhere.
+    /// Time before its tick at which an input must be revealed to be in time everywhere.
     pub(crate) lead: DelayControl,
 }
 
@@ -51,7 +51,7 @@ struct Commitments {
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     nonce: Nonce,
-    /// How long before its tick it could be revealed, in microseconds.
+    /// Time before its tick at which it could be revealed, in microseconds.
     lead_us: i64,
 }
 
@@ -128,7 +128,7 @@ impl FairPlay {
         (from.0..seat.until.0).map(|tick| seat.ring[Tick(tick)])
     }
 
-    /// What opens the own commitment of `tick`.
+    /// Returns the nonce of the own commitment of `tick`.
     pub(crate) fn nonce(&self, tick: Tick) -> Nonce {
         self.own[tick].nonce
     }
@@ -138,7 +138,7 @@ impl FairPlay {
         self.revealed
     }
 
-    /// How long before its tick the own input could be revealed, in microseconds.
+    /// Returns the time before its tick at which the own input could be revealed, in microseconds.
     pub(crate) fn lead_us(&self, tick: Tick) -> i64 {
         self.own[tick].lead_us
     }
@@ -159,12 +159,12 @@ impl FairPlay {
         }
     }
 
-    /// When what was revealed must leave, if it has not.
+    /// Returns when a reveal must be sent, if it has not been.
     pub(crate) const fn reveal_at(&self) -> Option<Time> {
         self.reveal_at
     }
 
-    /// What was revealed has left.
+    /// Records that the reveals have been sent.
     pub(crate) const fn has_left(&mut self) {
         self.reveal_at = None;
     }

@@ -10,11 +10,10 @@ use sim::{
     Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
 };
 
-/// How far ahead of the next tick inputs are accepted, in ticks.
+/// Maximum distance of an accepted input ahead of the next tick, in ticks.
 pub const QUEUE_TICKS: u32 = 64;
-/// How many ticks of inputs are kept in all. Those that have run are kept for peers that lack them: a peer
-/// that waits for a tick has committed at most [`crate::LEAD_TICKS_MAX`] beyond it, so no other peer is
-/// farther ahead.
+/// Number of ticks whose inputs are kept. Those that have run are kept for peers that lack them: a peer that waits
+/// for a tick has committed at most [`crate::LEAD_TICKS_MAX`] beyond it, so no other peer is farther ahead.
 const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
 
 /// The inputs of all players: those that wait for their tick, and the last that have run.
@@ -176,7 +175,7 @@ impl Lockstep {
             .max_by_key(|&(_, at)| at)
     }
 
-    /// When this player's input for `tick` arrived, if it is still kept.
+    /// Returns when this player's input for `tick` arrived, if it is still kept.
     #[must_use]
     pub fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
         Some(self.queue(player)?.slot(tick)?.at)

@@ -54,7 +54,7 @@ const SIGNED_BYTES: usize = DOMAIN.len() + 32 + 1 + 4 + 32;
 /// The proof that a seat has told different inputs of one tick: two heads that it has signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Equivocation {
-    /// Whose heads they are.
+    /// Seat that signs the heads.
     pub seat: PlayerId,
     /// The number of ticks whose inputs both cover.
     pub tick: Tick,
@@ -82,7 +82,7 @@ impl Equivocation {
     }
 }
 
-/// What a seat signs.
+/// Returns the bytes that a seat signs.
 fn signed_bytes(match_id: &[u8; 32], seat: PlayerId, tick: Tick, chain: &Chain) -> [u8; SIGNED_BYTES] {
     let mut bytes = [0; SIGNED_BYTES];
     let tick = tick.0.to_le_bytes();
@@ -93,7 +93,7 @@ fn signed_bytes(match_id: &[u8; 32], seat: PlayerId, tick: Tick, chain: &Chain) 
     bytes
 }
 
-/// What is signed and checked in one match.
+/// Signed heads of one match.
 #[derive(Debug)]
 pub(crate) struct Heads {
     match_id: [u8; 32],

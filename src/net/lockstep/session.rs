@@ -77,7 +77,7 @@ enum Role {
         via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
         pair_secret: PairSecret,
         cipher: CipherKind,
-        /// When to stop waiting for the start.
+        /// Deadline for waiting for the start.
         give_up_at: Option<Time>,
     },
 }
@@ -115,7 +115,7 @@ enum Phase {
     /// All ticks have run, or a player leaves: goodbyes are exchanged.
     Ending {
         end: End,
-        /// When to send inputs again.
+        /// Time at which inputs are sent again.
         send_at: Time,
         since: Time,
         /// Once goodbyes have been sent: how long to wait for their acknowledgement.
@@ -272,7 +272,7 @@ impl LockstepSession {
         }
     }
 
-    /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
+    /// Returns when [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let pings =
@@ -523,7 +523,7 @@ impl LockstepSession {
         matches!(self.role, Role::Host { .. })
     }
 
-    /// When to stop waiting for the guests, or for the host.
+    /// Returns the deadline for waiting for the guests, or for the host.
     const fn give_up_at(&self) -> Option<Time> {
         match &self.role {
             Role::Host { room, .. } => room.give_up_at,

@@ -14,7 +14,7 @@ use crate::time::Time;
 use crate::wire::message::{SeatInfo, Token};
 use sim::{PLAYERS_MAX, Tick, TickRate};
 
-/// How many rejections a client may collect before it is expelled. Datagrams that cannot be opened, replays
+/// Number of rejections that a client may collect before it is expelled. Datagrams that cannot be opened, replays
 /// above all, do not count: links and strangers repeat datagrams, too.
 const REFUSALS_MAX: u32 = 128;
 /// Rejections forgiven per second: an honest client's inputs may arrive out of place after an outage.
@@ -34,10 +34,10 @@ pub(super) enum Standing {
     Lost,
 }
 
-/// How a client was admitted.
+/// Admission of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admission {
-    /// Where it was.
+    /// Address of the client at that time.
     pub(super) from: SocketAddr,
     pub(super) token: Token,
 }
@@ -112,7 +112,7 @@ pub(super) struct ClientConnection {
     pub(super) bits: TokenBucket,
 }
 
-/// What a server counts of a client.
+/// Counts of a server about a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientCounts {
     /// Commands removed from its inputs because they named other players' units.

@@ -60,9 +60,9 @@ enum Phase {
     /// The last update is sent, then goodbyes.
     Ending {
         end: End,
-        /// When to send the last update again.
+        /// Time at which the last update is sent again.
         send_at: Time,
-        /// How long to wait for the last update to be acknowledged.
+        /// Deadline for the acknowledgement of the last update.
         known_by: Time,
         /// Once goodbyes have been sent: how long to wait for their acknowledgement.
         until: Option<Time>,
@@ -79,7 +79,7 @@ pub struct ClientStatus {
     pub name: PlayerName,
     /// Traffic to and from it.
     pub traffic: Traffic,
-    /// What the server has counted of it.
+    /// Counts of the server about it.
     pub counts: ClientCounts,
     /// The state of the link to it.
     pub link: LinkStatus,
@@ -90,14 +90,14 @@ pub struct ClientStatus {
 pub struct ServerTick {
     /// All inputs, and when their commands were given. What the caller removes is not sent to others.
     pub timed: TimedInputs,
-    /// How long ago it was due.
+    /// Lateness of the tick.
     pub late: Duration,
 }
 
 /// Which ticks have run, and when the next is due.
 struct Ticks {
     clock: TickClock,
-    /// When tick 0 is due, once that is agreed.
+    /// Time at which tick 0 is due, once that is agreed.
     begin: Option<Time>,
     /// The next tick to hand out.
     next: Tick,
@@ -327,7 +327,7 @@ impl ServerSession {
         self.watch_silence();
     }
 
-    /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
+    /// Returns when [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);

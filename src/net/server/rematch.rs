@@ -18,11 +18,11 @@ use rand_chacha::rand_core::Rng as _;
 use sim::PlayerId;
 use zeroize::Zeroizing;
 
-/// How long after the end a client may take to report that it stays.
+/// Time after the end in which a client may report that it stays.
 const STAY_WITHIN: Duration = Duration::from_secs(1);
 /// Time from the agreed rematch until all must have come back; if any client has not, there is no rematch.
 const RETURN_WITHIN: Duration = Duration::from_secs(5);
-/// How long the next match waits for clients that have not acknowledged the agreed rematch.
+/// Time for which the next match waits for clients that have not acknowledged the agreed rematch.
 const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 
 /// The votes cast after the last tick.
@@ -135,7 +135,7 @@ impl ServerSession {
         }
     }
 
-    /// When the wait for clients that do not know it yet is over.
+    /// Returns when the wait for clients that do not know it yet is over.
     pub(super) fn vote_due_at(&self) -> Option<Time> {
         self.votes.until.filter(|_| matches!(self.phase, Phase::Over))
     }

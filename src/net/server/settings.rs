@@ -36,9 +36,9 @@ pub struct ServerConfig {
     pub admission: AdmissionRules,
     /// Silence after which a client is away.
     pub timeout: Duration,
-    /// How long the seat of a client that is away is kept.
+    /// Time for which the seat of a client that is away is kept.
     pub rejoin: Duration,
-    /// How long to wait until all seats are taken; `None` waits indefinitely.
+    /// Maximum wait until all seats are taken; `None` waits indefinitely.
     pub wait: Option<Duration>,
     /// Updates with a state per second; at most one each tick. A relay sends an update each tick, with a
     /// state only for clients that have none.

@@ -43,7 +43,7 @@ pub(super) struct Updates {
     coder: DeltaCoder,
     bytes: Vec<u8>,
     players: usize,
-    /// How many times the last update has been sent.
+    /// Number of times that the last update has been sent.
     sending: u8,
 }
 
@@ -295,7 +295,7 @@ impl ServerSession {
     }
 }
 
-/// What an update of `bytes` takes of a link, with all headers.
+/// Returns the size of an update of `bytes` on a link, with all headers.
 fn bits_of(bytes: &[u8]) -> u64 {
     let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES + TAG_BYTES;
     8 * (bytes.len() + bytes.len().div_ceil(PIECE_BYTES_MAX) * each) as u64

@@ -46,7 +46,7 @@ pub(crate) fn is_local(ip: IpAddr, own: &[IpAddr]) -> bool {
     ip.is_loopback() || ip.is_unspecified() || own.iter().any(|own| own.to_canonical() == ip)
 }
 
-/// How many of the `open` seats, those that any guest may take, a single remote address may have: all but
+/// Returns how many of the `open` seats, those that any guest may take, a single remote address may have: all but
 /// one, and at least one.
 pub(crate) const fn seats_per_address(open: u8) -> u8 {
     if open > 1 { open - 1 } else { 1 }

@@ -17,7 +17,7 @@ const FOLLOWED_PART: i64 = 4;
 /// A stall longer than this shifts the clock instead of being caught up.
 pub(crate) const STALL_MOVES_US: i64 = 250_000;
 
-/// When ticks are due here. All peers' clocks drift toward their median.
+/// Times at which ticks are due here. All peers' clocks drift toward their median.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TickClock {
     rate: TickRate,

@@ -18,7 +18,7 @@ pub(crate) const DELAY_MAX_US: i64 = 500_000;
 pub(crate) const BEYOND_OTHERS_MAX_US: i64 = 100_000;
 /// Reserve added to the measured required delay, in microseconds.
 pub(crate) const RESERVE_US: i64 = 2_000;
-/// How many of a thousand inputs should reach a server in time. A server runs a late input in its next tick,
+/// Number of inputs in a thousand that should reach a server in time. A server runs a late input in its next tick,
 /// and covering every single loss would delay all other inputs.
 const IN_TIME_PER_MILLE: u32 = 930;
 /// Number of the latest samples that count where a server takes the inputs.
@@ -39,7 +39,7 @@ const WINDOW_PLAYOUT: usize = 512;
 const FAR_QUARTERS: i64 = 3;
 /// The same for a relay, which sends one datagram per tick, so that a single loss costs a whole tick.
 const FAR_QUARTERS_PLAYOUT: i64 = 7;
-/// How fast the delay may grow or shrink, per mille of elapsed time.
+/// Maximum rate of change of the delay, per mille of elapsed time.
 const MOVES_PER_MILLE: i64 = 100;
 /// Bound on the absolute value of a sample, in microseconds: far beyond any delay.
 const NEED_US_MAX: i64 = 3_600_000_000;

@@ -29,19 +29,19 @@ pub(crate) struct HostedRoom {
     pub(crate) listener: Listener,
     /// Connections of guests that lost their seat before tick 0.
     pub(crate) closing: Closing,
-    /// What the guests have been told of the lobby.
+    /// News about the lobby that the guests have received.
     pub(crate) news: LobbyNews,
     pub(crate) beacon: Option<Beacon>,
-    /// How often all seats have been taken; wraps.
+    /// Number of times that all seats have been taken; wraps.
     pub(crate) round: u32,
-    /// When to stop waiting for guests.
+    /// Deadline for waiting for guests.
     pub(crate) give_up_at: Option<Time>,
     /// This computer's own addresses other than loopback.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     /// Whether guests at one address are taken for different people.
     shared_address: bool,
     admission: Admission,
-    /// How many seats each address may still take.
+    /// Number of seats that each address may still take.
     seats_taken: AddressBuckets,
 }
 

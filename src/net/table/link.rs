@@ -26,7 +26,7 @@ const NEED_TICKS_BEYOND: i64 = 2;
 const RECENT: Duration = Duration::from_secs(2);
 /// The furthest that a tick clock may be from tick 0: a hundred hours is far beyond any match that is still in step.
 const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
-/// How many of a peer's hash chains are kept until this peer has run the same ticks.
+/// Number of a peer's hash chains that are kept until this peer has run the same ticks.
 const CHAINS: usize = 128;
 
 /// A link to a peer, known by its connection id.
@@ -35,9 +35,9 @@ pub(crate) struct Link {
     /// The player at the other end.
     pub(crate) player: PlayerId,
     pub(crate) connection: Connection,
-    /// What it claims about its states.
+    /// Claims of the peer about its states.
     pub(crate) claims: Claims,
-    /// What it has of ours.
+    /// Our inputs that the peer has acknowledged.
     pub(crate) acked: Front,
     /// Times that our inputs have recently taken to be acknowledged.
     acked_after: LongestRecent,
@@ -59,7 +59,7 @@ pub(crate) struct Link {
     /// Deadline of a datagram without a new input: the repeated one, half a tick after the first, while the link loses
     /// datagrams; or of the datagram that its pace holds back.
     pub(crate) second_at: Option<Time>,
-    /// When to send again if nothing else is sent.
+    /// Time at which to send again if nothing else is sent.
     pub(crate) resend_at: Time,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Front {
     pub(crate) commitments: Tick,
 }
 
-/// How long before they are due inputs arrive, at both ends.
+/// Time between the arrival of inputs and their ticks, at both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Margin {
     /// Of its inputs that arrived since our last datagram, the one with the smallest arrival margin: its tick, and the
@@ -102,7 +102,7 @@ pub(crate) struct Margin {
     pub(crate) heard: Option<Tick>,
 }
 
-/// What a peer says of its states.
+/// Claims of a peer about its states.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
     /// The number of ticks it has run.
@@ -115,7 +115,7 @@ pub(crate) struct Claims {
     pub(crate) state: Option<DesyncState>,
     /// The signed heads that it has shown, whose signatures are good.
     pub(crate) shown: Vec<ShownHead>,
-    /// How many times it claimed a difference of hash chains and then took it back.
+    /// Number of times that it claimed a difference of hash chains and then took it back.
     pub(crate) taken_back: u8,
 }
 

@@ -8,7 +8,7 @@ use crate::wire::message::{Lobby, LobbySeat};
 /// Interval at which changed round trips are told.
 const TELL_RTT_EVERY: Duration = Duration::from_secs(1);
 
-/// What was told last.
+/// News sent last.
 #[derive(Debug, Default)]
 pub(crate) struct LobbyNews {
     told: Lobby,

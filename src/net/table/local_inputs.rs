@@ -29,8 +29,8 @@ pub(crate) struct CommittedInput {
     pub(crate) tick: Tick,
     /// Time of the commit.
     pub(crate) at: Time,
-    /// How long before its tick was due it was committed, in microseconds: the input delay, unless this
-    /// computer or its lead limit delayed the commit.
+    /// Time between its commit and the due time of its tick, in microseconds: the input delay, unless this computer
+    /// or its lead limit delayed the commit.
     pub(crate) delay_us: i64,
     /// Whether it holds the control of the tick before and has no command.
     pub(crate) is_held: bool,
@@ -61,7 +61,7 @@ pub(crate) struct LocalInputs {
     heroes: VecDeque<(Tick, HeroControl)>,
     waiting: VecDeque<Waiting>,
     committed: VecDeque<CommittedInput>,
-    /// When each command was given that is committed and has not run.
+    /// Times at which commands were given that are committed and have not run.
     given: VecDeque<Time>,
     /// The control in the input committed last.
     last: HeroControl,
@@ -73,7 +73,7 @@ pub(crate) struct LocalInputs {
 #[derive(Clone, Debug)]
 struct Waiting {
     not_before: Tick,
-    /// When it was given; if it is for a later tick, when that tick became open.
+    /// Time at which it was given; if it is for a later tick, the time at which that tick became open.
     given: Time,
     command: Command,
 }

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::time::Time;
 use sim::{Tick, TickRate};
 
-/// How far the delay moves before an event reports it, in microseconds.
+/// Minimum change of the delay that an event reports, in microseconds.
 const DELAY_EVENT_US: i64 = 1_000;
 
 /// This player's inputs, on its tick clock.
@@ -34,12 +34,12 @@ impl OwnInputs {
         Self { clock, delay, inputs: LocalInputs::new(), asked, told_us: 0 }
     }
 
-    /// When the input of `tick` is committed.
+    /// Returns when the input of `tick` is committed.
     fn commit_at(&self, tick: Tick) -> Time {
         self.clock.at(tick).shifted(-self.delay.delay_us())
     }
 
-    /// When the next input is committed, if its tick is before `limit`.
+    /// Returns when the next input is committed, if its tick is before `limit`.
     pub(crate) fn next_commit_at(&self, limit: Tick) -> Option<Time> {
         let next = self.inputs.next();
         (next < limit).then(|| self.commit_at(next))

@@ -1,4 +1,4 @@
-//! What a rematch derives from the match before it.
+//! Derives the settings of a rematch from the match before it.
 
 use crate::wire::message::{MatchConfig, Roster};
 

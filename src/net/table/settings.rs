@@ -25,19 +25,19 @@ pub struct Settings {
     /// Whether the player is ready as soon as it has a seat. The match begins once all seats are taken and all
     /// players are ready.
     pub is_ready: bool,
-    /// How long before its tick an input is committed.
+    /// Time before its tick at which an input is committed.
     pub input_delay: InputDelay,
     /// Silence after which a peer counts as lost.
     pub timeout: Duration,
-    /// How long to wait until all seats are taken, or until the host answers; `None` waits indefinitely.
+    /// Maximum wait until all seats are taken, or until the host answers; `None` waits indefinitely.
     pub wait: Option<Duration>,
-    /// What happens to the match when no other peer is heard any more.
+    /// Behaviour of the match when no other peer is heard any more.
     pub on_loss: OnLoss,
     /// Whether the session stays open after the last tick, for a rematch vote.
     pub stays: bool,
 }
 
-/// What happens to a match when the last of the other peers, or the server, is lost.
+/// Behaviour of a match when the last of the other peers, or the server, is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLoss {
     /// It ends.
@@ -64,7 +64,7 @@ pub struct HostConfig {
     pub admission: AdmissionRules,
 }
 
-/// What a guest asks for. The host decides whatever is `None`.
+/// Settings that a guest requests. The host decides those that are `None`.
 #[derive(Clone, Debug)]
 pub struct GuestConfig {
     /// The host's address.

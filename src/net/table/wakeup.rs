@@ -21,8 +21,8 @@ impl Wakeup {
         at
     }
 
-    /// How late a call at `now` is, zero if it is in time. Each requested call is judged once, and not by an earlier
-    /// call: after a suspension the first datagrams are often ones that were received before it.
+    /// Returns how late a call at `now` is, zero if it is in time. Each requested call is judged once, and not by an
+    /// earlier call: after a suspension the first datagrams are often ones that were received before it.
     pub(crate) fn take_lateness(&self, now: Time) -> Duration {
         let Some(at) = self.0.get().filter(|&at| now >= at) else { return Duration::ZERO };
         self.0.set(None);

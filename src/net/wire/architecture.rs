@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the peers of a match are connected.
+/// Connections between the processes of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Architecture {
     /// Lockstep: every peer runs the world and sends its inputs to every other.

@@ -17,7 +17,7 @@ pub(crate) const CLIENT_HEADER_BYTES_MAX: usize = 1 + 2 + 3;
 pub struct ClientInputsHeader {
     /// The low half of the number of the first input.
     pub first: u16,
-    /// How many inputs follow, at most [`crate::INPUTS_PER_DATAGRAM_MAX`].
+    /// Number of inputs that follow, at most [`crate::INPUTS_PER_DATAGRAM_MAX`].
     pub count: u8,
     /// The tick of the newest update that is complete here, less the number of the first input; the start of
     /// the match if there is none yet.

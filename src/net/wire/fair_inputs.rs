@@ -12,8 +12,8 @@ use crate::connection::protection::BODY_BYTES_MAX;
 /// A hash that binds its author to an input and says nothing about it.
 pub type Commitment = [u8; 16];
 
-/// What hides the input in a commitment until both are revealed. It must resist guessing for as long as the input is
-/// hidden, half a second.
+/// Random value that hides the input in a commitment until both are revealed. It must resist guessing for as long as
+/// the input is hidden, half a second.
 pub type Nonce = [u8; 8];
 
 /// Most commitments in one datagram.
@@ -26,10 +26,10 @@ pub(crate) const FAIR_BYTES_MAX: usize =
 // However many commitments there are, an input fits beside them.
 const _: () = assert!(FAIR_BYTES_MAX + 1 + sim::INPUT_BYTES_MAX + 16 + size_of::<Nonce>() <= BODY_BYTES_MAX);
 
-/// What precedes the ordinary body of a PlayerInput datagram in a fair match.
+/// Header that precedes the ordinary body of a PlayerInput datagram in a fair match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FairHeader {
-    /// How many commitments follow, at most [`COMMITMENTS_PER_DATAGRAM_MAX`].
+    /// Number of commitments that follow, at most [`COMMITMENTS_PER_DATAGRAM_MAX`].
     pub count: u8,
     /// The tick of the first of them, less that of the first input.
     pub offset: u8,
@@ -58,7 +58,7 @@ impl FairHeader {
     }
 }
 
-/// What a datagram of a fair match says.
+/// Content of a datagram of a fair match.
 #[derive(Clone, Debug)]
 pub struct FairInputs<'a> {
     /// About the commitments.

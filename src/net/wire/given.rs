@@ -1,8 +1,8 @@
-//! When commands were given, for measuring latency. It is sent beside the inputs and is not part of them: no
-//! world, hash or replay contains it.
+//! Times at which commands were given, for measuring latency. It is sent beside the inputs and is not part of them:
+//! no world, hash or replay contains it.
 //!
-//! An instant is encoded in 16 bits as units of 0.1 ms on the sender's clock, so that it can be resent
-//! unchanged and a server can convert it to its own clock. Ping and Pong measure the offset of two clocks.
+//! An instant is encoded in 16 bits as units of 0.1 ms on the sender's clock, so that it can be resent unchanged and
+//! a server can convert it to its own clock. Ping and Pong measure the offset of two clocks.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::vec::Vec;
@@ -23,16 +23,16 @@ const UNIT_US: u64 = 100;
 pub const GIVEN_UNKNOWN: u16 = u16::MAX;
 /// Older instants are not sent: 16 bits cover 6.5 s, some of which is reserved for clock error.
 const LONGEST_AGO: Duration = Duration::from_secs(5);
-/// How far an instant may appear to be in the future, in units: half a second, the longest input delay.
+/// Maximum apparent distance of an instant in the future, in units: half a second, the longest input delay.
 const AHEAD_MAX: u16 = 5_000;
 
-/// When each command of an input was given, as encoded; one entry per command.
+/// Times at which the commands of an input were given, as encoded; one entry per command.
 pub type Given = ArrayVec<u16, COMMANDS_PER_TICK_MAX>;
 
 /// The same by player.
 pub type TickGiven = ArrayVec<Given, PLAYERS_MAX>;
 
-/// When each command of a player's input was given, on this peer's clock; `None` where that is not known.
+/// Times at which the commands of a player's input were given, on this peer's clock; `None` where that is not known.
 pub type GivenTimes = ArrayVec<Option<Time>, COMMANDS_PER_TICK_MAX>;
 
 /// A [`PlayerInput`] in canonical bytes, and after them when its commands were given.
@@ -78,8 +78,8 @@ pub(crate) fn stamp(given: Time, now: Time) -> u16 {
     ((given.0 / UNIT_US) as u16).min(GIVEN_UNKNOWN - 1)
 }
 
-/// How long before `now`, on the clock of the stamp, it was made, in microseconds; the middle of the interval
-/// it may mean.
+/// Returns the age of a stamp at `now`, on the stamp's clock, in microseconds; the middle of the interval it may
+/// mean.
 #[expect(clippy::arithmetic_side_effects, reason = "16 bits of units, and less than one unit")]
 pub(crate) fn ago_us(stamp: u16, now: Time) -> Option<i64> {
     if stamp == GIVEN_UNKNOWN {

@@ -8,11 +8,11 @@ use sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerIn
 /// Bytes of the head of an input whose hero holds nothing.
 const AT_REST_BYTES: usize = 3;
 
-/// What an input begins with.
+/// Head of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputHead {
     pub(crate) hero: HeroControl,
-    /// How many commands follow.
+    /// Number of commands that follow.
     pub(crate) commands: usize,
     /// Its own bytes.
     bytes: usize,

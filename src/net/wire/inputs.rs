@@ -29,7 +29,7 @@ const AT_REST: u8 = 128;
 pub struct InputsHeader {
     /// The low half of the tick of the first input.
     pub first: u16,
-    /// How many inputs follow, at most [`INPUTS_PER_DATAGRAM_MAX`].
+    /// Number of inputs that follow, at most [`INPUTS_PER_DATAGRAM_MAX`].
     pub count: u8,
     /// The first tick whose input the sender still lacks from the receiver, less the tick of the first input.
     pub wanted: i16,
@@ -184,7 +184,7 @@ pub(crate) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malform
 pub struct Inputs<'a> {
     rest: &'a [u8],
     left: u8,
-    /// How many inputs of the current run are left.
+    /// Number of inputs left in the current run.
     held: u8,
 }
 

@@ -37,7 +37,7 @@ pub const RELAYED_MAX: usize = 4;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
 
-/// How a message is sent.
+/// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// In a datagram of its own, outside any connection.
@@ -72,7 +72,7 @@ macro_rules! packets {
                 }
             }
 
-            /// How this message is sent.
+            /// Returns the delivery of this message.
             #[must_use]
             pub const fn delivery(self) -> Delivery {
                 match self {
@@ -238,7 +238,7 @@ pub enum Bye {
     Dropped,
     /// The server has rejected too much of what the receiver sent.
     Expelled {
-        /// How many rejections.
+        /// Number of rejections.
         rejected: u32,
     },
     /// The host has removed the receiver from the lobby.

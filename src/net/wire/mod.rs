@@ -1,5 +1,4 @@
-//! What crosses the network, as bytes and without state: the manifest of packets and messages, inputs,
-//! updates.
+//! The wire format, as bytes and without state: the manifest of packets and messages, inputs, updates.
 
 pub(super) mod architecture;
 pub(super) mod chat_text;

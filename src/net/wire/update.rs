@@ -65,7 +65,7 @@ impl UpdatePart {
     }
 }
 
-/// How an update carries the state of its tick.
+/// Encoding of the state in an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateForm {
     /// The whole state.
@@ -79,22 +79,22 @@ pub enum StateForm {
 /// The header of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateHead {
-    /// How the state is carried.
+    /// Encoding of the state.
     pub carried: StateForm,
     /// Whether the inputs continue those that the client acknowledged with its newest update; otherwise the
     /// first of them refers to no earlier control.
     pub continues: bool,
     /// The number of the client's first input that the server lacks, less the update's tick.
     pub received: i16,
-    /// How many of the client's inputs before that one have not been processed: lastProcessedInputSeq is the
-    /// number before the first of them.
+    /// Unprocessed inputs of the client before that one: lastProcessedInputSeq is the number before the first of
+    /// them.
     pub waiting: u16,
     /// Identifies the client's input with the smallest arrival margin since the last update: how many inputs
     /// before the first missing one it is. 0 if none arrived, in which case `margin` is 0, too.
     pub margin_tick: u16,
     /// The arrival margin of that input, in 0.1 ms; negative if it was late.
     pub margin: i16,
-    /// How many of the client's messages and commands have been rejected.
+    /// Number of the client's messages and commands that have been rejected.
     pub rejected: u32,
     /// The seats whose clients are currently silent.
     pub away: Seats,
@@ -129,7 +129,7 @@ impl From<TickInputs> for TimedInputs {
 pub struct Update<'a> {
     /// The header.
     pub head: UpdateHead,
-    /// How many ticks of inputs it carries: the last is the tick before the update's.
+    /// Number of ticks whose inputs it carries: the last is the tick before the update's.
     pub ticks: usize,
     inputs: &'a [u8],
     players: usize,

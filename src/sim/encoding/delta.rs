@@ -228,8 +228,7 @@ trait Table: Sized {
     /// Most rows.
     const MOST: usize;
     fn rows(&self) -> usize;
-    /// How many rows from `at` in the base and from `row` in the new table have equal keys, one after the
-    /// other.
+    /// Counts the rows from `at` in the base and from `row` in the new table have equal keys, one after the other.
     fn alike(base: &Self, at: usize, new: &Self, row: usize) -> usize;
     /// Marks the rows that differ from the base. Returns the columns that differ, as bits.
     fn mark(base: &Self, new: &Self, plan: &mut Plan) -> u64;

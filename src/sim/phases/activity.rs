@@ -13,7 +13,7 @@ use crate::space::grid::Body;
 use crate::state::{AttackBehaviour, GameState, NO_CORNER, Order};
 use crate::tick::Tick;
 
-/// What a unit is doing.
+/// Activity of a unit.
 #[derive(Clone, Copy)]
 enum Activity {
     /// A minion in wind-up.

@@ -126,8 +126,8 @@ fn fire_arrow(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratc
     });
 }
 
-/// How many ticks an arrow flies: a quarter beyond its range, or until it meets a wall or a rock. Obstacles
-/// never move, so this is known when the arrow starts.
+/// Returns the flight time of an arrow, in ticks: a quarter beyond its range, or until it meets a wall or a rock.
+/// Obstacles never move, so this is known when the arrow starts.
 fn flight(rules: &CompiledRules, from: Vec2, facing: Angle, range: Fx, speed: Fx) -> u32 {
     let way = range + range / 4;
     let to = from + facing.vector(way);

@@ -260,8 +260,8 @@ impl<'a> Mind<'a> {
         Intent { walk, facing, corner, ..self.stay() }
     }
 
-    /// Where to walk now to reach `goal`, and the corner if that is one. The straight line is tested for
-    /// every new goal, at every corner, and in the search tick, since goals move.
+    /// Returns the position to walk to now to reach `goal`, and the corner if that is one. The straight line is
+    /// tested for every new goal, at every corner, and in the search tick, since goals move.
     fn heading(&self, goal: Vec2) -> (Vec2, u16) {
         let (arena, corner) = (&self.rules.arena, self.state.units.corner[self.row]);
         if corner == NO_CORNER && !self.is_turn() {
@@ -353,7 +353,7 @@ impl<'a> Mind<'a> {
                 || self.rules.arena.obstacles.sees(self.at, foe.at, self.rules.per_tick.arrow_radius))
     }
 
-    /// Where to strike. An archer leads its target, assuming constant velocity.
+    /// Returns the angle at which to strike. An archer leads its target, assuming constant velocity.
     fn aim(&self, foe: &Foe) -> Angle {
         let mut meet = foe.at;
         if self.is_archer() && self.stats.arrow_speed > Fx::ZERO {
@@ -372,7 +372,7 @@ impl<'a> Mind<'a> {
         if place == self.at { self.facing() } else { Angle::of(place - self.at) }
     }
 
-    /// How near an enemy must come to be fought, at least the own reach.
+    /// Returns the distance at which enemies are fought, at least the unit's own reach.
     fn aggro(&self) -> Fx {
         self.rules.per_tick.aggro.max(self.stats.reach)
     }

@@ -170,7 +170,7 @@ fn add_score(state: &mut GameState, events: &mut Events) {
     }
 }
 
-/// How many more circles a team holds than the best other team.
+/// Returns a team's lead in circles over the best other team.
 fn lead(state: &GameState, team: u8) -> i32 {
     let others = state.player_ids().map(|player| state.team_of(player)).filter(|&other| other != team);
     let best = others.map(|other| state.circles_held(other)).max().unwrap_or(0);

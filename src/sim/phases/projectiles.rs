@@ -10,7 +10,7 @@ use crate::space::solid::round_crossing;
 use crate::state::{AttackBehaviour, ControlBehaviour, GameState};
 use crate::tick::PlayerId;
 
-/// What an arrow hits.
+/// Target that an arrow hits.
 #[derive(Clone, Copy)]
 enum Struck {
     Unit(usize),

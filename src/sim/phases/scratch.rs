@@ -44,7 +44,7 @@ pub(crate) struct Hit {
     /// The row of the unit.
     pub(crate) row: usize,
     pub(crate) by: PlayerId,
-    /// How the attacker fights.
+    /// Kind of the attacker.
     pub(crate) attack: AttackBehaviour,
     pub(crate) damage: i16,
 }

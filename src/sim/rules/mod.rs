@@ -49,7 +49,7 @@ pub struct Rules {
     pub arrow_radius: Milli,
     /// Half the opening of a sword's arc, in 65,536ths of a turn.
     pub arc_half: u16,
-    /// How fast a minion turns, in 65,536ths of a turn per second.
+    /// Turning speed of a minion, in 65,536ths of a turn per second.
     pub turn_per_s: u32,
     /// Distance within which a minion fights enemies, thousandths of a tile.
     pub aggro: Milli,

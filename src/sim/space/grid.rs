@@ -31,8 +31,8 @@ pub(crate) struct Grid {
     columns: usize,
     lines: usize,
     half: Vec2,
-    /// Where each cell starts in `bodies`; an empty line follows the last one, see [`Self::fill`]. 16 bits
-    /// hold [`crate::state::UNITS_MAX`]; on a large map this must fit the cache.
+    /// Start of each cell in `bodies`; an empty line follows the last one, see [`Self::fill`]. 16 bits hold
+    /// [`crate::state::UNITS_MAX`]; on a large map this must fit the cache.
     starts: Vec<u16>,
     /// The cell of each row.
     cells: Vec<u32>,
@@ -158,7 +158,7 @@ impl Body {
         Vec2 { x: self.x, y: self.y }
     }
 
-    /// How near it is to `at`, for a unit whose base has the rank `asker`.
+    /// Returns its distance to `at`, for a unit whose base has the rank `asker`.
     pub(crate) fn nearness(&self, asker: u8, at: Vec2) -> Nearness {
         (dist2(at, self.at()), self.ordinal, base_from(asker, self.base))
     }

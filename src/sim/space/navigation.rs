@@ -49,7 +49,7 @@ pub(crate) struct Navigation {
     /// matrix.
     lengths: Vec<u32>,
     cells: Cells,
-    /// Where each cell's list starts in `seen`; one more entry than cells.
+    /// Start of each cell's list in `seen`; one more entry than cells.
     starts: Vec<u32>,
     /// By cell: a superset of the corners that a body can walk to from somewhere in it.
     seen: Vec<u16>,

@@ -15,7 +15,7 @@ pub(crate) struct Obstacles {
     pub(crate) half: Vec2,
     /// Everything that blocks bodies: walls, rocks, cores.
     pub(crate) solids: Vec<Solid>,
-    /// How many of `solids` block arrows: all but the cores, which come last.
+    /// Number of `solids` that block arrows: all but the cores, which come last.
     opaque: usize,
     pub(crate) raster: Raster,
 }

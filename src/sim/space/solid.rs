@@ -76,7 +76,7 @@ impl Solid {
         }
     }
 
-    /// Where an arrow of `radius` from `from` to `to` first touches it, in 65,536ths of the path.
+    /// Returns where an arrow of `radius` from `from` to `to` first touches it, in 65,536ths of the path.
     pub(crate) fn crossing(&self, from: Vec2, to: Vec2, radius: Fx) -> Option<i64> {
         match *self {
             Self::Box { .. } => {
@@ -148,7 +148,7 @@ fn passes_within(from: Vec2, to: Vec2, at: Vec2, reach: i64) -> bool {
     reach >= 0 && aside * aside <= u128::from(reach.unsigned_abs()) * u128::from(whole.unsigned_abs())
 }
 
-/// Where a line enters the rectangle, in 65,536ths of its length.
+/// Returns where a line enters the rectangle, in 65,536ths of its length.
 fn box_share(from: Vec2, to: Vec2, min: Vec2, max: Vec2) -> i64 {
     let mut enter = 0;
     for (from, to, min, max) in [(from.x, to.x, min.x, max.x), (from.y, to.y, min.y, max.y)] {
@@ -162,7 +162,7 @@ fn box_share(from: Vec2, to: Vec2, min: Vec2, max: Vec2) -> i64 {
     enter
 }
 
-/// Where the path from `from` to `to` first comes within `radius` of `at`, in 65,536ths of its length.
+/// Returns where the path from `from` to `to` first comes within `radius` of `at`, in 65,536ths of its length.
 pub(crate) fn round_crossing(from: Vec2, to: Vec2, at: Vec2, radius: Fx) -> Option<i64> {
     let reach = square(radius);
     let far = dist2(from, at);

@@ -33,7 +33,7 @@ pub const CAPTURED: i32 = 60_000;
 /// One supply, in the units of [`Players::supply`].
 pub const SUPPLY: i32 = 6_000;
 
-/// How a unit fights.
+/// Kind of attack of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum AttackBehaviour {
@@ -55,7 +55,7 @@ impl AttackBehaviour {
     }
 }
 
-/// Who controls a unit.
+/// Controller of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum ControlBehaviour {
@@ -66,7 +66,7 @@ pub enum ControlBehaviour {
 }
 enum_cell!(ControlBehaviour, Player, Minion);
 
-/// What a unit is doing for its player.
+/// Order that a unit is carrying out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum Order {
@@ -148,7 +148,7 @@ table! {
     counted_down_at: Tick,
     /// The seed of every random draw.
     seed: u64,
-    /// Whether and why the match is over.
+    /// Outcome of the match, if it is over.
     outcome: Outcome,
     /// The winning team, or [`PlayerId::NONE`]'s number.
     winner: u8,
@@ -161,11 +161,11 @@ table! {
     Players of Player, part "players";
     /// The player's team; a team wins together.
     team: u8,
-    /// How the hero fights.
+    /// Kind of the hero.
     hero_kind: AttackBehaviour,
     /// The hero while it lives, else [`UnitId::NONE`].
     hero: UnitId,
-    /// When the hero respawns; [`Tick::NEVER`] while it lives or if it no longer respawns.
+    /// Tick at which the hero respawns; [`Tick::NEVER`] while it lives or if it no longer respawns.
     respawn_at: Tick,
     /// The direction held: 0 to 7, 8 for none.
     walk: u8,
@@ -175,13 +175,13 @@ table! {
     aim: Angle,
     /// Until when the hero dashes along its facing.
     dash_until: Tick,
-    /// When the hero may dash again.
+    /// First tick at which the hero may dash again.
     dash_ready_at: Tick,
-    /// When the hero may raise the banner again.
+    /// First tick at which the hero may raise the banner again.
     banner_ready_at: Tick,
     /// Until when the banner lasts.
     banner_until: Tick,
-    /// When the hero last hit or was hit.
+    /// Tick at which the hero last hit or was hit.
     fought_at: Tick,
     /// Whether new minions walk to the rally point.
     rallies: u8,
@@ -195,7 +195,7 @@ table! {
     training: u8,
     /// Number of minions in training.
     training_len: u8,
-    /// When the training of the first minion ends.
+    /// Tick at which the training of the first minion ends.
     training_done_at: Tick,
     /// Points of the team; equal for all its players.
     score: i32,
@@ -231,12 +231,12 @@ table! {
     id: UnitId,
     /// The player it belongs to.
     owner: PlayerId,
-    /// When it searches for targets: in the ticks that, plus this, are multiples of the search period. The
+    /// Phase of its search for targets: it searches in ticks that, plus this, are multiples of the search period. The
     /// number of the unit among its player's spawns, so that mirrored units search together.
     phase: u8,
-    /// How it fights.
+    /// Kind of attack.
     attack: AttackBehaviour,
-    /// Who controls it.
+    /// Controller of the unit.
     control: ControlBehaviour,
     /// Hit points left.
     hp: i16,
@@ -265,9 +265,9 @@ table! {
     corner: u16,
     /// The unit it fights at the moment.
     target: UnitId,
-    /// When its wind-up ends and the strike takes effect; [`Tick::NEVER`] without one.
+    /// Tick at which its wind-up ends and the strike takes effect; [`Tick::NEVER`] without one.
     strike_at: Tick,
-    /// When it may start the next wind-up.
+    /// First tick at which it may start the next wind-up.
     ready_at: Tick,
 }
 
@@ -277,7 +277,7 @@ table! {
     Orders of QueuedOrder, part "orders";
     /// The unit that has the order.
     unit: UnitId,
-    /// What the unit will do.
+    /// Queued order.
     order: Order,
     /// The goal.
     x: Fx,
@@ -295,21 +295,21 @@ table! {
     owner: PlayerId,
     /// The unit that shot it.
     shooter: UnitId,
-    /// Whether a hero or a minion shot it: a hero deals less damage to cores.
+    /// Control of the unit that shot it: a hero deals less damage to cores than a minion.
     control: ControlBehaviour,
     /// Hit points it takes from the first enemy in its path.
     damage: i16,
-    /// Where it started.
+    /// Start of its flight.
     x: Fx,
-    /// Where it started.
+    /// Start of its flight.
     y: Fx,
     /// Tiles per tick.
     vx: Fx,
     /// Tiles per tick.
     vy: Fx,
-    /// When it started.
+    /// Tick at which it started.
     born_at: Tick,
-    /// When it disappears.
+    /// Tick at which it disappears.
     dies_at: Tick,
 }
 
@@ -377,14 +377,14 @@ impl GameState {
         self.globals.tick[0]
     }
 
-    /// The clock of the match: ticks so far without those that were paused. All timers of a state are on it.
+    /// Returns the clock of the match: ticks so far without the paused ones. All timers of a state are on it.
     #[must_use]
     #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn clock(&self) -> Tick {
         Tick(self.globals.tick[0].0.saturating_sub(self.globals.paused[0]))
     }
 
-    /// The pause in progress, if there is one.
+    /// Returns the pause in progress, if any.
     #[must_use]
     #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn pause(&self) -> Option<Pause> {
@@ -392,7 +392,7 @@ impl GameState {
         (self.tick() < until && self.outcome() == Outcome::Running).then_some(Pause { by, until })
     }
 
-    /// Whether and why the match is over.
+    /// Returns the outcome of the match, if it is over.
     #[must_use]
     #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn outcome(&self) -> Outcome {
@@ -485,7 +485,7 @@ impl GameState {
         (self.units.id.get(row as usize) == Some(&id)).then_some(row as usize)
     }
 
-    /// Where the unit in `row` stands.
+    /// Returns the position of the unit in `row`.
     #[must_use]
     #[expect(clippy::indexing_slicing, reason = "the row is one of the caller's own state, not of bytes")]
     pub fn position(&self, row: usize) -> Vec2 {
@@ -516,7 +516,7 @@ impl GameState {
         (0..self.players.len() as u8).map(PlayerId)
     }
 
-    /// How many circles a team holds.
+    /// Returns the number of circles that a team holds.
     #[must_use]
     pub fn circles_held(&self, team: u8) -> usize {
         let held = |&&owner: &&PlayerId| owner != PlayerId::NONE && self.team_of(owner) == team;

@@ -14,13 +14,13 @@ use super::lan::{self, Buffer, Lan};
 use super::service::Service;
 use super::{Warning, Ways, note};
 
-/// A beacon leaves this often.
+/// Interval between beacons.
 const BEACON_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the interfaces are read again and failures are retried.
+/// Interval at which the interfaces are read again and failures are retried.
 const OPEN_INTERVAL: Duration = Duration::from_secs(5);
-/// The longest wait of the thread: how late it may notice that it should stop.
+/// Maximum wait of the thread, after which it checks whether to stop.
 const ROUND: Duration = Duration::from_millis(50);
-/// Most answers between two beacons; further queries are answered by the next beacon.
+/// Maximum number of answers between two beacons; further queries are answered by the next beacon.
 const ANSWERS_PER_BEACON_MAX: u32 = 100;
 
 /// Announces a room by mDNS and by a beacon each second, and answers broadcast queries. Dropping it takes
@@ -30,14 +30,14 @@ pub struct Announcer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Why a room cannot be announced at all.
+/// Reason why a room cannot be announced at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnounceError {
-    /// Neither way works.
+    /// Neither method works.
     #[error("the match cannot be announced: {}; others can still join by address", list(.0))]
     NoWay(Vec<Warning>),
-    /// The system gave no thread.
-    #[error("the match cannot be announced: no thread for it ({0})")]
+    /// The system could not start a thread.
+    #[error("the match cannot be announced: no thread is available ({0})")]
     Thread(io::Error),
 }
 
@@ -48,13 +48,13 @@ struct Shared {
 }
 
 impl Announcer {
-    /// Announces `beacon`, whose port is the game's. The socket there must
-    /// [`answer`] queries, or nobody lists the room.
+    /// Announces `beacon`, whose port is the game's. The socket there must [`answer`] queries, or nobody lists the
+    /// room.
     pub fn start(beacon: Beacon) -> Result<Self, AnnounceError> {
         Self::start_by(Ways::ALL, beacon)
     }
 
-    /// The same, by `ways` only.
+    /// Announces a room by `ways` only.
     pub fn start_by(ways: Ways, beacon: Beacon) -> Result<Self, AnnounceError> {
         let shared = Shared {
             beacon: Mutex::new(beacon.clone()),
@@ -77,13 +77,13 @@ impl Announcer {
         *lock(&self.shared.beacon) = beacon;
     }
 
-    /// What does not work, the latest of each kind.
+    /// Returns the latest warning of each kind.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         lock(&self.shared.warnings).clone()
     }
 
-    /// Takes the announcement back: as dropping does.
+    /// Takes the announcement back, like dropping it.
     pub fn stop(self) {}
 }
 
@@ -97,13 +97,13 @@ impl Drop for Announcer {
     }
 }
 
-/// What the thread owns.
+/// State of the thread.
 struct Announcing {
     shared: Arc<Shared>,
     ways: Ways,
     service: Option<Service>,
     socket: Option<UdpSocket>,
-    /// The content of the record.
+    /// Beacon that the record contains.
     announced: Beacon,
 }
 
@@ -137,7 +137,7 @@ impl Announcing {
             self.announced = beacon;
         }
         if self.ways.broadcast && self.socket.is_none() {
-            // A socket that cannot listen can still send.
+            // A socket that cannot receive can still send.
             let listening = self.note(Warning::Listen, lan::listen());
             self.socket = listening.or_else(|| self.note(Warning::Broadcast, lan::ephemeral()));
         }
@@ -198,7 +198,7 @@ impl Announcing {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each critical section is one assignment: a panic elsewhere leaves nothing half done.
+    // Each critical section is one assignment, so a panic elsewhere leaves nothing inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

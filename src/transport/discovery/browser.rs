@@ -15,35 +15,35 @@ use super::lan::{self, Buffer, Lan};
 use super::service::Services;
 use super::{Warning, Ways, note};
 
-/// A query is broadcast this often.
+/// Interval between broadcast queries.
 const QUERY_INTERVAL: Duration = Duration::from_secs(1);
-/// The records that mDNS still holds are verified anew this often.
+/// Interval at which mDNS records are verified again.
 const HINT_INTERVAL: Duration = Duration::from_secs(2);
-/// How often the interfaces are read again and failures are retried.
+/// Interval at which the interfaces are read again and failures are retried.
 const OPEN_INTERVAL: Duration = Duration::from_secs(5);
-/// The longest wait on the socket of the probes, so that the round trip is measured well; beacons and mDNS
-/// wait as long for their turn.
+/// Maximum wait on the socket of the probes, short for a precise round-trip time; beacons and mDNS are polled as
+/// often.
 const ROUND: Duration = Duration::from_millis(20);
-/// Most beacons handled in one round. The system's buffer drops the rest of a flood.
+/// Maximum number of beacons handled in one round. The system's buffer drops the rest of a flood.
 const BEACONS_PER_ROUND_MAX: usize = 64;
 
-/// Looks for rooms by mDNS, by beacons and by broadcast queries, on one thread. Dropping it stops it.
+/// Searches for rooms by mDNS, by beacons and by broadcast queries, on one thread. Dropping it stops it.
 pub struct Browser {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Why rooms cannot be looked for at all.
+/// Reason why rooms cannot be searched for at all.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowseError {
-    /// The socket of the probes.
-    #[error("matches cannot be looked for: no UDP socket ({0}); join by address instead")]
+    /// The socket of the probes cannot be opened.
+    #[error("cannot search for matches: no UDP socket ({0}); join by address instead")]
     Socket(io::Error),
-    /// The system gave no randomness.
-    #[error("matches cannot be looked for: no random numbers ({0})")]
+    /// The system has no random numbers.
+    #[error("cannot search for matches: no random numbers ({0})")]
     Random(getrandom::Error),
-    /// The system gave no thread.
-    #[error("matches cannot be looked for: no thread for it ({0})")]
+    /// The system could not start a thread.
+    #[error("cannot search for matches: no thread is available ({0})")]
     Thread(io::Error),
 }
 
@@ -61,12 +61,12 @@ struct Seen {
 }
 
 impl Browser {
-    /// Begins to look.
+    /// Starts the search.
     pub fn start() -> Result<Self, BrowseError> {
         Self::start_by(Ways::ALL)
     }
 
-    /// The same, by `ways` only.
+    /// Starts the search by `ways` only.
     pub fn start_by(ways: Ways) -> Result<Self, BrowseError> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(BrowseError::Random)?;
@@ -89,7 +89,7 @@ impl Browser {
         Ok(Self { shared, thread: Some(thread.map_err(BrowseError::Thread)?) })
     }
 
-    /// The rooms that answer now, in the order in which they were found.
+    /// Returns the rooms that answer now, in the order in which they were found.
     #[must_use]
     pub fn rooms(&self) -> Vec<Room> {
         self.shared.lock().rooms.clone()
@@ -111,13 +111,13 @@ impl Browser {
         }
     }
 
-    /// What does not work, the latest of each kind.
+    /// Returns the latest warning of each kind.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.lock().warnings.clone()
     }
 
-    /// Counts of dropped datagrams and hints.
+    /// Returns counts of dropped datagrams and hints.
     #[must_use]
     pub fn dropped(&self) -> Dropped {
         self.shared.lock().dropped
@@ -135,24 +135,24 @@ impl Drop for Browser {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Seen> {
-        // Each critical section is one assignment: a panic elsewhere leaves nothing half done.
+        // Each critical section is one assignment, so a panic elsewhere leaves nothing inconsistent.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What the thread owns.
+/// State of the thread.
 struct Browsing {
     shared: Arc<Shared>,
     ways: Ways,
     began: Instant,
     directory: Directory,
-    /// The revision of the directory that [`Seen`] shows.
+    /// Revision of the directory that [`Seen`] shows.
     published: u64,
-    /// Probes and queries leave here, and their answers come in.
+    /// Socket for probes and queries, and for their answers.
     probes: UdpSocket,
     /// The same for IPv6, if the system has it.
     probes_v6: Option<UdpSocket>,
-    /// Whether this machine is on a network of IPv4: then rooms are looked for there.
+    /// Whether this machine is on an IPv4 network: then it is searched for rooms.
     is_on_ipv4: bool,
     beacons: Option<UdpSocket>,
     services: Option<Services>,
@@ -207,7 +207,7 @@ impl Browsing {
         self.note(Warning::Broadcast, lan.broadcast(&self.probes, &query));
     }
 
-    /// Whether mDNS has news.
+    /// Handles mDNS events. Returns whether there were any.
     fn handle_services(&mut self) -> bool {
         let Some(services) = &mut self.services else { return false };
         let events = services.handle_events();
@@ -220,7 +220,7 @@ impl Browsing {
     fn hint(&mut self) {
         let now = self.now();
         for hint in self.services.iter().flat_map(Services::hints) {
-            // IPv6 where there is no IPv4 in common: its addresses are the harder to read and to type.
+            // IPv6 is used only without a common IPv4 network, since its addresses are harder to read and to type.
             let ipv4 = hint.addresses.iter().take_while(|address| address.is_ipv4()).count();
             let is_by_ipv4 = self.is_on_ipv4 && ipv4 > 0;
             let addresses = if is_by_ipv4 { &hint.addresses[..ipv4] } else { &hint.addresses[..] };
@@ -236,7 +236,7 @@ impl Browsing {
         }
     }
 
-    /// Waits for the answers to probes: in one family, and then shortly in the other.
+    /// Waits for the answers to probes: in one family, and then briefly in the other.
     fn handle_answers(&mut self, buffer: &mut Buffer, wait: Duration) {
         let sockets = [(Some(&self.probes), self.is_on_ipv4), (self.probes_v6.as_ref(), !self.is_on_ipv4)];
         for (socket, is_main) in sockets {

@@ -1,4 +1,4 @@
-//! Tests which parts of discovery work on this machine.
+//! Tests the methods of discovery on this machine.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,27 +17,27 @@ use net::{Architecture, PlayerName};
 use super::lan::{self, Buffer, Lan};
 use super::{AnnounceError, Announcer, BrowseError, Browser, DISCOVERY_PORT, Warning};
 
-/// The query to a host that was named is repeated this often.
+/// Interval between queries to the named host.
 const ASK_INTERVAL: Duration = Duration::from_millis(250);
-/// The longest wait on one socket.
+/// Maximum wait on one socket.
 const ROUND: Duration = Duration::from_millis(3);
-/// Most other machines that are told apart.
+/// Maximum number of other machines that are distinguished.
 const OTHERS_MAX: usize = 256;
-/// Most interfaces that are listed.
+/// Maximum number of interfaces that are listed.
 const INTERFACES_MAX: usize = 64;
 
-/// What was found.
+/// Findings of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// The addresses of this machine that are up, of both families.
+    /// Active addresses of this machine, of both families.
     pub interfaces: Vec<Interface>,
-    /// The game's default ports that no other process has, in either address family.
+    /// Default ports of the game that no other process uses, in either address family.
     pub free_ports: Vec<u16>,
-    /// One query to each place where broadcasts go, and what the system said to it.
+    /// One query to each broadcast address, and the system's error if it failed.
     pub broadcasts: Vec<(SocketAddr, Result<(), String>)>,
-    /// Broadcasts of this machine that came back to it.
+    /// Number of this machine's broadcasts that it received itself.
     pub heard_self: u32,
-    /// The ways in which a browser here found a room announced here.
+    /// Methods by which a browser here found a room announced here.
     pub found_self: Found,
     /// Other machines that broadcast.
     pub others: BTreeMap<IpAddr, Heard>,
@@ -47,76 +47,76 @@ pub struct Diagnosis {
     pub dropped: Dropped,
     /// Warnings of the announcer and the browser.
     pub warnings: Vec<Warning>,
-    /// What the host that was asked directly answered.
+    /// Answer of the host that was asked directly.
     pub asked: Option<Asked>,
 }
 
-/// One address of this machine.
+/// Address of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Interface {
-    /// Of the interface.
+    /// Name of the interface.
     pub name: String,
-    /// Its address.
+    /// Address of the interface.
     pub address: IpAddr,
-    /// How many leading bits its network has.
+    /// Prefix length of its network, in bits.
     pub prefix: u8,
-    /// Whether it reaches nothing but this machine.
+    /// Whether it is a loopback address.
     #[serde(rename = "loopback")]
     pub is_loopback: bool,
 }
 
-/// What another machine broadcast.
+/// Broadcasts of another machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// Queries: somebody looks for matches there.
+    /// Number of queries: a player is searching for matches there.
     pub queries: u32,
-    /// Beacons: a match is open there.
+    /// Number of beacons: a match is open there.
     pub beacons: u32,
-    /// The port of the newest beacon's match, if that has a free seat.
+    /// Port of the newest beacon's match, if it has a free seat.
     pub port: Option<u16>,
-    /// Datagrams that this version does not read.
+    /// Number of datagrams that this version cannot decode.
     pub unreadable: u32,
 }
 
-/// A host that was asked directly.
+/// Host that was asked directly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Where.
+    /// Address of the host.
     pub address: SocketAddr,
-    /// How many times.
+    /// Number of queries.
     pub sent: u32,
-    /// The fastest answer.
+    /// Fastest round trip.
     pub rtt: Option<Duration>,
-    /// What the system said when nothing could be sent.
+    /// Error of the system, if nothing could be sent.
     pub error: Option<String>,
 }
 
-/// Why nothing could be found out.
+/// Reason why the diagnosis failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DiagnoseError {
-    /// Not even a socket.
+    /// No socket can be opened.
     #[error("no UDP socket can be opened ({0})")]
     Socket(io::Error),
-    /// The interfaces.
+    /// The interfaces cannot be read.
     #[error("the network interfaces cannot be listed ({0})")]
     Interfaces(io::Error),
-    /// The system gave no randomness.
+    /// The system has no random numbers.
     #[error("no random numbers ({0})")]
     Random(getrandom::Error),
-    /// No way to announce.
+    /// No announcement is possible.
     #[error(transparent)]
     Announce(#[from] AnnounceError),
-    /// No way to look.
+    /// No search is possible.
     #[error(transparent)]
     Browse(#[from] BrowseError),
 }
 
-/// Announces a room, looks for it and for those of others, and listens to what is broadcast, for `length`.
-/// The room answers this machine alone, so nobody else lists it. `version` and `build` are this program's; `ask`
-/// are the addresses of a host to be asked directly, of which the first that answers is reported.
+/// Announces a room, searches for it and for those of others, and listens to broadcasts, for `length`. The room
+/// answers only this machine, so nobody else lists it. `version` and `build` are this program's; `ask` holds the
+/// addresses of a host to be asked directly, of which the first that answers is reported.
 ///
 /// # Errors
-/// If there is no socket, no thread or no randomness to do it with.
+/// If there is no socket, no thread or no random number.
 pub fn diagnose(
     length: Duration,
     version: VersionText,
@@ -130,7 +130,7 @@ pub fn diagnose(
     let port = game.local_addr().map_err(DiagnoseError::Socket)?.port();
     let interfaces = interfaces().map_err(DiagnoseError::Interfaces)?;
     let free_ports = (DEFAULT_PORT..=LAST_DEFAULT_PORT).filter(|&port| udp::is_free(port)).collect();
-    // The announcer and the browser say why they cannot listen; here it is nothing heard.
+    // The announcer and the browser report why they cannot listen; here it only counts as nothing received.
     let listener = lan::listen().ok();
     let beacon = beacon(RoomId(nonce), port, version, build);
     let announcer = Announcer::start(beacon.clone())?;
@@ -175,7 +175,7 @@ pub fn diagnose(
 }
 
 impl Diagnosis {
-    /// Whether matches can be announced and found from here, in one way at least.
+    /// Whether matches can be announced and found from here, by at least one method.
     #[must_use]
     pub fn works(&self) -> bool {
         let is_on_network = self.networks().next().is_some();
@@ -186,13 +186,13 @@ impl Diagnosis {
         is_on_network && is_found && !is_silent && self.mute().next().is_none()
     }
 
-    /// Machines that announce a match whose port does not answer.
+    /// Iterates over machines that announce a match whose port does not answer.
     pub fn mute(&self) -> impl Iterator<Item = SocketAddr> {
         let announced = self.others.iter().filter_map(|(&ip, heard)| Some(SocketAddr::new(ip, heard.port?)));
         announced.filter(|address| !self.rooms.iter().any(|room| room.address == *address))
     }
 
-    /// What to do next: sentences for people, the most urgent first.
+    /// Returns advice for the user, the most urgent first.
     #[must_use]
     pub fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
@@ -204,7 +204,9 @@ impl Diagnosis {
             ));
         }
         if self.dropped.other_version > 0 {
-            advice.push("another version of the game is on this network: install the same everywhere".into());
+            advice.push(
+                "another version of the game is on this network: install the same version everywhere".into(),
+            );
         }
         match &self.asked {
             Some(Asked { address, rtt: None, error: Some(error), .. }) => {
@@ -243,7 +245,7 @@ impl Diagnosis {
         let is_on_ipv4 = self.is_on_ipv4();
         if self.heard_self == 0 && is_on_ipv4 {
             advice.push(format!(
-                "own broadcasts do not come back: allow UDP {DISCOVERY_PORT} in this machine's firewall"
+                "this machine does not receive its own broadcasts: allow UDP {DISCOVERY_PORT} in this machine's firewall"
             ));
         }
         if !self.found_self.has(FoundBy::Mdns) {
@@ -256,7 +258,7 @@ impl Diagnosis {
         }
     }
 
-    /// The addresses through which others are reached.
+    /// Iterates over the addresses that reach others.
     fn networks(&self) -> impl Iterator<Item = &Interface> {
         self.interfaces.iter().filter(|interface| !interface.is_loopback)
     }
@@ -265,7 +267,7 @@ impl Diagnosis {
         self.networks().any(|interface| interface.address.is_ipv4())
     }
 
-    /// Advises on silence of all others. Says nothing without a network: that is said already.
+    /// Advises on the absence of answers from others. Says nothing without a network: that has been said already.
     fn nobody(&self) -> Option<String> {
         let is_on_ipv4 = self.is_on_ipv4();
         let networks = self.networks().filter(|interface| interface.address.is_ipv4() == is_on_ipv4);
@@ -279,10 +281,10 @@ impl Diagnosis {
     }
 }
 
-/// What is under way.
+/// Running diagnosis.
 struct Examination {
     own: Vec<IpAddr>,
-    /// Where the announced room would be played.
+    /// Socket of the announced room.
     game: UdpSocket,
     /// The same for IPv6, if the system has it.
     game_v6: Option<UdpSocket>,
@@ -292,7 +294,7 @@ struct Examination {
     heard_self: u32,
     others: BTreeMap<IpAddr, Heard>,
     asked: Vec<Asked>,
-    /// The nonce of the latest query to that host.
+    /// Nonce of the latest query to that host.
     asking: u64,
     asked_at: Option<Instant>,
 }
@@ -307,7 +309,7 @@ impl Examination {
         Lan::read().0.broadcasts.into_iter().map(send).collect()
     }
 
-    /// Asks the host that was named, now and then.
+    /// Queries the named host, if the interval has passed.
     fn ask(&mut self) {
         if self.asked.is_empty() || self.asked_at.is_some_and(|at| at.elapsed() < ASK_INTERVAL) {
             return;
@@ -326,7 +328,7 @@ impl Examination {
         self.asked_at = Some(Instant::now());
     }
 
-    /// Takes in what somebody broadcast.
+    /// Records a broadcast.
     fn listen(&mut self) {
         let mut buffer: Buffer = [0; _];
         let Some(listener) = &self.listener else { return };
@@ -350,7 +352,7 @@ impl Examination {
         }
     }
 
-    /// Answers this machine's browser, and notes answers to [`Self::ask`].
+    /// Answers this machine's browser, and records answers to [`Self::ask`].
     fn answer(&mut self) {
         for socket in [Some(&self.game), self.game_v6.as_ref()].into_iter().flatten() {
             let mut buffer: [u8; DISCOVERY_BYTES_MAX + 1] = [0; _];
@@ -390,7 +392,7 @@ fn interfaces() -> io::Result<Vec<Interface>> {
     Ok(all)
 }
 
-/// Broadcasts to all networks at once need a default route, which a LAN may well lack.
+/// Whether the address needs a default route, which a LAN may lack: a broadcast to all networks.
 fn is_optional(to: &SocketAddr) -> bool {
     to.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) || to.ip().is_loopback()
 }
@@ -439,7 +441,7 @@ mod tests {
     type Trouble = fn(&mut Diagnosis);
 
     #[test]
-    fn each_trouble_has_its_advice() {
+    fn every_fault_has_its_advice() {
         assert!(healthy().works() && healthy().advice().is_empty());
         let other = IpAddr::from([10, 0, 0, 3]);
         let address = SocketAddr::new(other, 4124);

@@ -1,4 +1,4 @@
-//! A question to one host: which version it runs.
+//! Asks one host for its version.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use super::lan::{self, Buffer};
 use net::discovery::{RoomInfo, RoomQuery, VersionText};
 
-/// How long each socket is listened to before the query is repeated.
+/// Time for which each socket is polled before the query is repeated.
 const ROUND: Duration = Duration::from_millis(50);
 
-/// Asks a host, which is at one of these addresses, for the version of its program. Discovery is the same in all
-/// versions of the protocol, so that a host of another one answers, too. `None` if nothing comes `within` this time.
+/// Asks a host at one of these addresses for the version of its program. Discovery is the same in all versions of the
+/// protocol, so a host of another version answers, too. `None` if no answer arrives `within` this time.
 #[must_use]
 pub fn ask_version(hosts: &[SocketAddr], within: Duration) -> Option<VersionText> {
     let mut seed = [0; 8];

@@ -11,18 +11,19 @@ use net::discovery::{DISCOVERY_BYTES_MAX, NETWORKS_MAX, Network};
 
 use super::DISCOVERY_PORT;
 
-/// A buffer that shows an oversized datagram to be one.
+/// Buffer that is one byte longer than a valid datagram, so that longer ones are recognised.
 pub(super) type Buffer = [u8; DISCOVERY_BYTES_MAX + 1];
 
 /// This machine's networks at the time of reading.
 pub(super) struct Lan {
     pub(super) networks: Vec<Network>,
-    /// Where broadcasts go; loopback last, so that a room is first heard of at an address good for all.
+    /// Broadcast addresses; loopback last, so that the first answer of a room is likely to come from an address that
+    /// everyone can use.
     pub(super) broadcasts: Vec<SocketAddr>,
 }
 
 impl Lan {
-    /// The interfaces that are up now, at most [`NETWORKS_MAX`] of them. Loopback is always there.
+    /// Reads the interfaces that are up now, at most [`NETWORKS_MAX`] of them. Loopback is always included.
     pub(super) fn read() -> (Self, io::Result<()>) {
         let (interfaces, result) = match if_addrs::get_if_addrs() {
             Ok(interfaces) => (interfaces, Ok(())),
@@ -38,7 +39,7 @@ impl Lan {
         v4.truncate(NETWORKS_MAX);
         let networks = v4.iter().map(|v4| Network { address: IpAddr::V4(v4.ip), prefix: v4.prefixlen });
         let networks = networks.chain(v6).take(NETWORKS_MAX);
-        // 255.255.255.255 leaves by the default route alone, and not at all without one.
+        // 255.255.255.255 is sent only by the default route, and not at all without one.
         let all = [Ipv4Addr::BROADCAST, Ipv4Addr::new(127, 255, 255, 255)];
         let mut ips: Vec<Ipv4Addr> = v4.iter().filter_map(directed_broadcast).collect();
         ips.sort_unstable();
@@ -48,7 +49,10 @@ impl Lan {
         (Self { networks: networks.collect(), broadcasts }, result)
     }
 
-    /// Sends `bytes` to everyone. An error only if nobody at all could be sent to.
+    /// Sends `bytes` to all networks.
+    ///
+    /// # Errors
+    /// If it could be sent to none.
     pub(super) fn broadcast(&self, socket: &UdpSocket, bytes: &[u8]) -> io::Result<()> {
         let mut result = Err(io::ErrorKind::AddrNotAvailable.into());
         for to in &self.broadcasts {
@@ -62,21 +66,21 @@ impl Lan {
     }
 }
 
-/// The address that reaches everyone on this interface's network. Interfaces set up without one still
-/// have it: all bits of the host part set. Networks of one or two addresses have none.
+/// Returns the broadcast address of this interface's network. Interfaces configured without one still have it: all
+/// bits of the host part set. Networks of one or two addresses have none.
 fn directed_broadcast(v4: &Ifv4Addr) -> Option<Ipv4Addr> {
     let host_bits = u32::MAX.checked_shr(v4.prefixlen.into()).filter(|_| v4.prefixlen < 31)?;
     Some(Ipv4Addr::from_bits(v4.ip.to_bits() | host_bits))
 }
 
-/// A socket that hears what is broadcast to [`DISCOVERY_PORT`], beside others of its kind.
+/// Opens a socket that receives broadcasts to [`DISCOVERY_PORT`], sharing the port with others of its kind.
 pub(super) fn listen() -> io::Result<UdpSocket> {
     let socket = shared_socket(DISCOVERY_PORT)?;
     socket.set_broadcast(true)?;
     Ok(socket.into())
 }
 
-/// Whether this process may share the port of mDNS.
+/// Checks that this process may share the port of mDNS.
 pub(super) fn check_mdns_port() -> io::Result<()> {
     shared_socket(mdns_sd::MDNS_PORT).map(drop)
 }
@@ -90,14 +94,14 @@ fn shared_socket(port: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A socket of its own that may broadcast.
+/// Opens a socket with a port of its own that may broadcast.
 pub(super) fn ephemeral() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.set_broadcast(true)?;
     Ok(socket)
 }
 
-/// A socket for IPv6 alone, with this port or any; `None` without IPv6.
+/// Opens a socket for IPv6 only, with this port or any; `None` without IPv6.
 pub(super) fn ephemeral_v6(port: u16) -> Option<UdpSocket> {
     let socket = Socket::new(Domain::IPV6, Type::DGRAM, Some(Protocol::UDP)).ok()?;
     socket.set_only_v6(true).ok()?;
@@ -105,24 +109,24 @@ pub(super) fn ephemeral_v6(port: u16) -> Option<UdpSocket> {
     Some(socket.into())
 }
 
-/// Whether the address says nothing without an interface.
+/// Whether the address is incomplete without an interface.
 pub(super) const fn is_link_local(address: &SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
 }
 
-/// Waits for one datagram, at most `wait`. Errors are a wait too: no caller spins on a broken socket.
+/// Waits for one datagram, at most `wait`. Errors also wait: no caller spins on a broken socket.
 pub(super) fn receive(
     socket: &UdpSocket,
     buffer: &mut Buffer,
     wait: Duration,
 ) -> Option<(usize, SocketAddr)> {
-    // Zero would mean no time-out.
+    // Zero would mean no timeout.
     let wait = wait.max(Duration::from_millis(1));
     let received = socket.set_read_timeout(Some(wait)).and_then(|()| socket.recv_from(buffer));
     match received {
         Ok(received) => Some(received),
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => None,
-        // On Windows an earlier send to a closed port comes back here as ConnectionReset.
+        // On Windows an earlier send to a closed port is reported here as ConnectionReset.
         Err(_) => {
             std::thread::park_timeout(Duration::from_millis(1));
             None

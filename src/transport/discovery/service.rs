@@ -14,18 +14,19 @@ use net::discovery::{ADDRESSES_MAX, Beacon, HINTS_MAX, RoomId};
 
 use super::{SERVICE_TYPE, lan};
 
-/// How often the daemon looks for new interfaces.
+/// Interval at which the daemon checks for new interfaces, in seconds.
 const IP_CHECK_SECONDS: u32 = 2;
-/// Most events of the daemon handled in one round; it keeps the rest.
+/// Maximum number of the daemon's events handled in one round; it keeps the rest.
 const EVENTS_PER_ROUND_MAX: usize = 64;
-/// Most bytes of the host's name in the service's; a DNS label has 63, the room id and a dash take 17.
+/// Maximum length of the host name within the service name, in bytes; a DNS label has 63, the room id and a dash take
+/// 17.
 const LABEL_NAME_BYTES_MAX: usize = 40;
-/// The daemon repeats its goodbye after 120 ms; then it may stop.
+/// Time after which the daemon has repeated its goodbye (120 ms) and may stop.
 const GOODBYE_REPEATED_AFTER: Duration = Duration::from_millis(140);
-/// The longest wait for the daemon to take the goodbye.
+/// Maximum wait for the daemon to accept the goodbye.
 const UNREGISTER_WAIT: Duration = Duration::from_millis(150);
 
-/// A daemon, and the errors it reports.
+/// Daemon, and the errors it reports.
 struct Daemon {
     daemon: ServiceDaemon,
     events: Receiver<DaemonEvent>,
@@ -33,7 +34,7 @@ struct Daemon {
 
 impl Daemon {
     fn start() -> Result<Self, Error> {
-        // The daemon keeps it to itself when it cannot have its port.
+        // The daemon does not report that it cannot open its port.
         lan::check_mdns_port().map_err(|error| Error::Msg(format!("UDP port 5353: {error}")))?;
         let daemon = ServiceDaemon::new()?;
         daemon.set_ip_check_interval(IP_CHECK_SECONDS)?;
@@ -41,7 +42,7 @@ impl Daemon {
         Ok(Self { daemon, events })
     }
 
-    /// Whether all went well since last asked.
+    /// Checks for errors since the last call.
     fn check(&self) -> Result<(), String> {
         for _ in 0..EVENTS_PER_ROUND_MAX {
             match self.events.try_recv() {
@@ -61,7 +62,7 @@ impl Drop for Daemon {
     }
 }
 
-/// One room's record.
+/// Record of one room.
 pub(super) struct Service {
     daemon: Daemon,
     fullname: String,
@@ -76,7 +77,7 @@ impl Service {
         Ok(Self { daemon, fullname })
     }
 
-    /// Makes the record say what `beacon` says.
+    /// Updates the record to `beacon`.
     pub(super) fn update(&mut self, beacon: &Beacon) -> Result<(), Error> {
         let info = service_info(beacon)?;
         if info.get_fullname() != self.fullname {
@@ -86,12 +87,12 @@ impl Service {
         self.daemon.daemon.register(info)
     }
 
-    /// Whether all went well since last asked.
+    /// Checks for errors since the last call.
     pub(super) fn check(&self) -> Result<(), String> {
         self.daemon.check()
     }
 
-    /// Takes the record back. At most about 0.3 s.
+    /// Takes the record back, in at most about 0.3 s.
     pub(super) fn unregister(self) {
         let taken_back = self.daemon.daemon.unregister(&self.fullname);
         if taken_back.is_ok_and(|status| status.recv_timeout(UNREGISTER_WAIT).is_ok()) {
@@ -104,7 +105,7 @@ fn service_info(beacon: &Beacon) -> Result<ServiceInfo, Error> {
     let Beacon { id, port, name, architecture, players, seats, locked, closed: _, version, build } = beacon;
     let readable = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let label: String = name.as_str().chars().map(readable).take(LABEL_NAME_BYTES_MAX).collect();
-    // For those who look with other tools; a browser of ours takes the id from here and asks for the rest.
+    // Properties for other tools; our own browser takes the id from here and asks for the rest.
     let properties = [
         ("id", id.to_string()),
         ("v", version.to_string()),
@@ -119,15 +120,15 @@ fn service_info(beacon: &Beacon) -> Result<ServiceInfo, Error> {
     Ok(ServiceInfo::new(SERVICE_TYPE, &instance, &host, "", *port, &properties[..])?.enable_addr_auto())
 }
 
-/// The records that are there now, for the directory to verify.
+/// Current records, for the directory to verify.
 pub(super) struct Services {
     daemon: Daemon,
     events: Receiver<ServiceEvent>,
-    /// By full name; at most [`HINTS_MAX`].
+    /// Records by full name; at most [`HINTS_MAX`].
     found: BTreeMap<String, Hint>,
 }
 
-/// Where a record says a room is.
+/// Location of a room, as a record claims.
 pub(super) struct Hint {
     pub(super) id: RoomId,
     pub(super) addresses: Vec<SocketAddr>,
@@ -140,7 +141,7 @@ impl Services {
         Ok(Self { daemon, events, found: BTreeMap::new() })
     }
 
-    /// Takes in what the daemon has found. Whether anything was resolved anew; an error when it went away.
+    /// Handles the daemon's events. Returns whether anything was resolved anew; an error once the daemon has stopped.
     pub(super) fn handle_events(&mut self) -> Result<bool, String> {
         let mut news = false;
         for _ in 0..EVENTS_PER_ROUND_MAX {

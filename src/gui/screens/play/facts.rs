@@ -1,4 +1,4 @@
-//! What a test may want to know of a match.
+//! Facts of a match, for tests.
 
 use macroquad::math::vec2;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::gui::window::window;
 use sim::{ControlBehaviour, PlayerId};
 
 impl PlayScreen {
-    /// Where the own units are, so that a test can click on them.
+    /// Returns the positions of the player's units, so that a test can click them, and other facts.
     pub(crate) fn facts(&self) -> Value {
         let Some(view) = &self.view else { return Value::Null };
         let viewport = layout::arena_viewport(window());

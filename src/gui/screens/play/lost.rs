@@ -1,4 +1,4 @@
-//! The card that asks about somebody who is lost or holds up the match.
+//! The card that asks about a player who is lost or holds up the match.
 
 use super::{Overlay, PlayScreen};
 use crate::gui::page::Page;
@@ -8,24 +8,23 @@ use game::{Control, View};
 use sim::PlayerId;
 use std::time::Duration;
 
-/// Time after which a player who waits for a lost one is asked again.
+/// Time after which a waiting player is asked again, in seconds.
 const ASK_AGAIN_S: f64 = 30.0;
-/// A peer that has been silent for this long beside a lost peer is lost, too: bots live in the process of
-/// their host.
+/// Silence after which a peer counts as lost together with a lost peer: bots live in the process of their host.
 const SILENT_WITH: Duration = Duration::from_millis(1_500);
 
 /// Answer to the loss of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LostChoice {
-    /// Go on asking.
+    /// Wait on, and ask again later.
     Wait,
     /// End the match and win it.
     Claim,
-    /// End it and win nothing.
+    /// End the match and win nothing.
     Leave,
 }
 
-/// Whether to wait for somebody who has held up the match for long, while others are left.
+/// Answer about a player who holds up the match, while others are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StallChoice {
     Wait,
@@ -33,8 +32,8 @@ enum StallChoice {
 }
 
 impl PlayScreen {
-    /// Asks what to do once the last of the others is lost, or somebody has held up the match for too long, and no longer
-    /// when that one plays again.
+    /// Opens the card once the last of the others is lost or a player has held up the match for too long, and closes
+    /// it when that player returns.
     pub(super) fn mind_the_lost(&mut self, now: f64, view: &View) {
         let is_lost = (view.lost.is_some() || view.held_up.is_some()) && self.finished.is_none();
         match self.overlay {
@@ -94,12 +93,12 @@ impl PlayScreen {
     }
 }
 
-/// Whether it is the server that is lost.
+/// Whether the server is lost.
 fn is_server(view: &View) -> bool {
     view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
 }
 
-/// All who are lost with this player: also those who have gone silent by then.
+/// Iterates over all who are lost with this player, including those who are silent by now.
 fn lost_with(view: &View, lost: PlayerId) -> impl Iterator<Item = PlayerId> {
     view.current.player_ids().filter(move |&player| {
         let mut links = view.links.iter().filter(|link| link.player == player);
@@ -107,7 +106,7 @@ fn lost_with(view: &View, lost: PlayerId) -> impl Iterator<Item = PlayerId> {
     })
 }
 
-/// Names as a sentence has them.
+/// Joins names for a sentence.
 fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -116,7 +115,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// The sentence of the result of a match that ended with this player lost.
+/// Returns the sentence of the result of a match that ended with this player lost.
 pub(in crate::gui::screens) fn lost_text<'a>(
     view: Option<&View>,
     lost: PlayerId,
@@ -130,7 +129,7 @@ pub(in crate::gui::screens) fn lost_text<'a>(
     format!("The connection to {} was lost", listed(&names))
 }
 
-/// Title and text of the card: who is lost, and what the match waits for.
+/// Returns title and text of the card: the lost players, and what the match waits for.
 fn words(view: &View, silent_s: f64) -> (String, String) {
     if is_server(view) {
         let text = format!("Silent for {silent_s:.0} s. The match continues once it answers.");
@@ -165,7 +164,7 @@ mod tests {
     use crate::gui::test_view::test_view;
     use net::{LinkStatus, Time};
 
-    /// The links to these players, with the seconds for which each has been silent.
+    /// Builds a view with the links to these players, and the seconds for which each has been silent.
     fn view(lost: u8, silent: &[(u8, u64)]) -> View {
         let mut view = test_view(Some(PlayerId(1)));
         view.names = ["Anna", "Ben"].map(str::to_owned).into();

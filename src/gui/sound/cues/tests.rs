@@ -16,7 +16,7 @@ fn change(view: &mut View, with: impl FnOnce(&mut GameState)) {
     with(Arc::make_mut(&mut view.current));
 }
 
-/// What is heard of these events, of one tick.
+/// Returns the cues of a tick's events.
 fn heard(cues: &mut Cues, view: &View, tick: u32, events: &[Event]) -> Vec<Cue> {
     let (mut backlog, mut heard) = (EventBacklog::default(), Vec::new());
     backlog.add(Tick(tick), events);
@@ -39,7 +39,7 @@ fn hit(view: &View, owner: u8, attack: AttackBehaviour) -> Event {
 }
 
 #[test]
-fn each_event_of_a_fight_has_its_sound_at_its_place_and_the_pitch_of_its_team() {
+fn fight_events_have_sound_position_and_team_pitch() {
     use AttackBehaviour::{Archer, Swordsman};
     let view = test_view(None);
     let (player, unit) = (PlayerId(1), UnitId { index: 0, generation: 0 });
@@ -61,7 +61,7 @@ fn each_event_of_a_fight_has_its_sound_at_its_place_and_the_pitch_of_its_team() 
 }
 
 #[test]
-fn the_own_side_hears_danger_where_others_hear_a_chance() {
+fn one_sides_alert_is_the_other_sides_chance() {
     let takes = |player| Event::Capture { circle: 1, player: PlayerId(player) };
     let opens = |core| Event::Shield { core: PlayerId(core), open: true };
     let core_hit = |core| Event::CoreHit { core: PlayerId(core), by: PlayerId(1 - core), damage: 5 };
@@ -87,7 +87,7 @@ fn the_own_side_hears_danger_where_others_hear_a_chance() {
 }
 
 #[test]
-fn the_first_hit_on_an_own_unit_is_an_attack_until_it_is_calm_again() {
+fn the_first_hit_after_a_calm_raises_an_alert() {
     let (view, mut cues) = (mine(), Cues::default());
     let calm = TickRate::HZ_60.ticks_in_ms(CALM_MS);
     let [own, theirs] = [0, 1].map(|owner| hit(&view, owner, AttackBehaviour::Archer));
@@ -100,9 +100,9 @@ fn the_first_hit_on_an_own_unit_is_an_attack_until_it_is_calm_again() {
     assert!(attacks(3 * calm - 1, own));
 }
 
-/// What the own hero does is seen before its event comes.
+/// The player sees the hero's actions before their events arrive.
 #[test]
-fn the_own_dash_and_banner_are_heard_when_they_are_shown_and_once() {
+fn the_players_dash_and_banner_sound_once_when_shown() {
     let (mut view, mut cues) = (mine(), Cues::default());
     assert_eq!(heard(&mut cues, &view, 0, &[]), []);
     let ready = |state: &mut GameState, at: u32| {
@@ -113,7 +113,7 @@ fn the_own_dash_and_banner_are_heard_when_they_are_shown_and_once() {
     let events =
         [Event::Dash { player: PlayerId(0), at: at(0) }, Event::Banner { player: PlayerId(0), at: at(0) }];
     assert_eq!(heard(&mut cues, &view, 2, &events), [], "its events come later");
-    // The prediction forgets it for a moment, and was three ticks off.
+    // The prediction misses it for a moment, and was three ticks off.
     change(&mut view, |state| ready(state, 0));
     assert_eq!(heard(&mut cues, &view, 3, &[]), []);
     change(&mut view, |state| ready(state, 403));
@@ -123,7 +123,7 @@ fn the_own_dash_and_banner_are_heard_when_they_are_shown_and_once() {
 }
 
 #[test]
-fn a_circle_ticks_higher_and_higher_until_it_is_taken() {
+fn a_circle_ticks_at_rising_pitch_until_captured() {
     let (mut view, mut cues) = (mine(), Cues::default());
     let mut pitches = Vec::new();
     for progress in (0..CAPTURED).step_by(500) {
@@ -136,7 +136,7 @@ fn a_circle_ticks_higher_and_higher_until_it_is_taken() {
     }
     assert_eq!(pitches.len() as i32, CIRCLE_STEPS - 1, "taken has a sound of its own");
     assert!(pitches.is_sorted() && pitches[0] < pitches[1]);
-    // It decays in silence.
+    // The capture decays silently.
     change(&mut view, |state| state.circles.progress[1] = CAPTURED / 2);
     assert_eq!(heard(&mut cues, &view, 0, &[]), []);
 }
@@ -155,7 +155,7 @@ fn a_core_cracks_at_each_quarter() {
 }
 
 #[test]
-fn fights_fall_silent_before_sudden_death_and_then_a_drum_beats_each_second() {
+fn fights_are_muted_before_sudden_death_and_a_drum_beats_each_second_after() {
     let (mut view, mut cues) = (mine(), Cues::default());
     let begins = sudden_death(&view).0;
     let blow = hit(&view, 1, AttackBehaviour::Swordsman);
@@ -175,7 +175,7 @@ fn fights_fall_silent_before_sudden_death_and_then_a_drum_beats_each_second() {
 }
 
 #[test]
-fn a_count_down_counts_and_ends_and_a_hold_up_is_an_alert() {
+fn countdowns_and_stalls_have_their_sounds() {
     use Kind::{Alert, Count, Go};
     let table = [
         (None, false, None),

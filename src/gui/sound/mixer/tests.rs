@@ -7,7 +7,7 @@ fn start(kind: Kind) -> Start {
     Start { kind, sides: [0.7, 0.7], pitch: 1.0 }
 }
 
-/// A mixer that was asked to start these at once.
+/// Builds a mixer in which these sounds start simultaneously.
 fn started(starts: &[Start]) -> Mixer {
     let mut mixer = Mixer::new(RATE);
     starts.iter().for_each(|start| mixer.start(start));
@@ -20,7 +20,7 @@ fn mixed(mixer: &mut Mixer, ms: u32, volumes: Volumes) -> Vec<[i16; 2]> {
     out
 }
 
-/// The energy of each side.
+/// Returns the energy of each channel.
 fn loudness(frames: &[[i16; 2]]) -> [f64; 2] {
     let of = |side: usize| frames.iter().map(|frame| f64::from(frame[side]).powi(2)).sum::<f64>().sqrt();
     [of(0), of(1)]
@@ -53,14 +53,14 @@ fn a_sound_takes_as_long_as_its_file_and_half_as_long_an_octave_higher() {
 }
 
 #[test]
-fn a_side_is_as_loud_as_it_is_asked_to_be() {
+fn each_channel_has_the_requested_gain() {
     let mut mixer = started(&[Start { sides: [0.2, 0.8], ..start(Kind::Drum) }]);
     let [left, right] = loudness(&mixed(&mut mixer, 200, FULL));
     assert!((right / left - 4.0).abs() < 0.05, "{left} {right}");
 }
 
 #[test]
-fn volumes_are_of_their_group_and_of_all() {
+fn group_and_master_volumes_apply() {
     let heard = |kind, volumes| loudness(&mixed(&mut started(&[start(kind)]), 100, volumes))[0];
     for (kind, other) in [(Kind::Drum, Kind::Select), (Kind::Select, Kind::Drum)] {
         let quiet = if kind == Kind::Drum {
@@ -89,9 +89,9 @@ fn a_sound_is_not_started_again_within_its_gap() {
     assert_eq!(mixer.heard().len(), 2);
 }
 
-/// A battle of 24: each of them strikes or shoots about once a second.
+/// A battle of 24 units: each of them attacks about once a second.
 #[test]
-fn a_battle_leaves_room() {
+fn a_battle_leaves_voices_free() {
     let mut mixer = Mixer::new(RATE);
     let fight = [Kind::SwordHit, Kind::ArrowShot, Kind::ArrowHit, Kind::UnitDeath];
     let (mut most, mut loudest) = (0, 0);
@@ -105,7 +105,7 @@ fn a_battle_leaves_room() {
     assert!(loudest > 5_000, "{loudest}");
 }
 
-/// Fills every voice with one sound, whatever its gap.
+/// Fills every voice with one sound, ignoring its minimum interval.
 fn full_of(kind: Kind) -> Mixer {
     let mut mixer = Mixer::new(RATE);
     for _ in 0..VOICES_MAX {
@@ -117,7 +117,7 @@ fn full_of(kind: Kind) -> Mixer {
 }
 
 #[test]
-fn danger_takes_the_place_of_a_hit_and_never_gives_way_to_one() {
+fn an_alert_replaces_a_hit_and_never_the_reverse() {
     let mut mixer = full_of(Kind::SwordHit);
     mixer.start(&start(Kind::CoreOpens));
     assert!(mixer.heard().contains(&Kind::CoreOpens));
@@ -129,7 +129,7 @@ fn danger_takes_the_place_of_a_hit_and_never_gives_way_to_one() {
 }
 
 #[test]
-fn nothing_clips_however_much_sounds_at_once() {
+fn nothing_clips_with_every_voice_in_use() {
     for &kind in Kind::ALL {
         let mut mixer = full_of(kind);
         for voice in mixer.voices.iter_mut().flatten() {
@@ -143,7 +143,7 @@ fn nothing_clips_however_much_sounds_at_once() {
 }
 
 #[test]
-fn what_is_not_too_loud_is_left_as_it_is() {
+fn the_limiter_leaves_quiet_sounds_unchanged() {
     let mut mixer = started(&[Start { sides: [1.0, 0.5], ..start(Kind::Click) }]);
     let frames = mixed(&mut mixer, 40, FULL);
     let whole = Kind::Click.entry();

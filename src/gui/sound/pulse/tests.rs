@@ -11,9 +11,9 @@ use super::*;
 
 use ear::{Ear, RATE, loudest, rms};
 
-/// Between two sounds.
+/// Pause between two sounds.
 const PAUSE: Duration = Duration::from_millis(30);
-/// The quietest sound over its loudest 20 ms, and the loudest sample, of 32,768.
+/// Level of the quietest sound over its loudest 20 ms, and the peak level, of 32,768.
 const AUDIBLE: f64 = 250.0;
 const CLIPPED: u16 = 32_000;
 
@@ -33,7 +33,7 @@ fn connect(socket: PathBuf) -> (Sound, JoinHandle<anyhow::Error>) {
 fn every_sound_is_heard_at_the_device_and_none_clips() {
     let Some(mut ear) = Ear::open() else { return };
     let (sound, thread) = connect(ear.socket());
-    // Until the stream is open, what is asked for grows stale.
+    // Requests become stale until the stream is open.
     while ear.heard().onset(0).is_none() {
         assert!(!thread.is_finished(), "{:#}", thread.join().expect("no panic"));
         sound.play(Kind::Click);
@@ -60,7 +60,7 @@ fn every_sound_is_heard_at_the_device_and_none_clips() {
         late_ms[late_ms.len() / 2],
         late_ms[late_ms.len() - 1]
     );
-    // Everything at once is loud, and does not clip either.
+    // All sounds together are loud, but do not clip.
     let from = ear.wait_silence(PAUSE);
     for &kind in Kind::ALL {
         let start = Start { kind, sides: MIDDLE.map(|side| side * 1.4), pitch: 1.0 };

@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::wire::chat_text::ChatText;
 use crate::wire::message::{Chat, PacketId};
 
-/// How much each player may still send.
+/// Remaining allowance of each player.
 #[derive(Clone, Debug)]
 pub(super) struct ChatLimits {
     own: ChatLimit,

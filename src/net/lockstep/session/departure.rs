@@ -26,8 +26,8 @@ use crate::time::Time;
 use crate::wire::message::{Bye, Head, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use sim::{PLAYERS_MAX, PlayerId, Tick};
 
-/// How long an agreement may hold the match up before peers that claim inputs of a suspect without relaying
-/// them are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of their link.
+/// Time for which an agreement may stall the match before peers that claim inputs of a suspect without relaying them
+/// are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of their link.
 const AGREE_WITHIN: Duration = Duration::from_secs(2);
 /// Extra time for peers that name different seats, in which they must find evidence of their own.
 const OWN_EVIDENCE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ const AGREE_TRIES: u32 = 6;
 const SUSPICION_EVERY: Duration = Duration::from_millis(50);
 /// Interval between requests to a lost peer for which the match waits.
 pub(super) const ASK_LOST_EVERY: Duration = Duration::from_millis(500);
-/// How many retransmission timeouts two peers need to be in step again after one was lost.
+/// Number of retransmission timeouts that two peers need to be in step again after one was lost.
 const CAUGHT_UP_WITHIN: u32 = 4;
 /// Most relayed datagrams sent at once: a peer lacks at most the inputs that are kept after they have run.
 const RELAYED_AT_ONCE: usize = 16;
@@ -66,7 +66,7 @@ struct Unchanged {
     claims: Seats,
     /// For how much of the time each peer did.
     claimed: BySeat<Duration>,
-    /// When this was last brought up to date.
+    /// Time of the last update.
     noted: Time,
 }
 
@@ -91,7 +91,7 @@ impl Departures {
         self.open().is_empty()
     }
 
-    /// When the next action is due, unless a datagram arrives before.
+    /// Returns when the next action is due, unless a datagram arrives before.
     pub(super) fn due_at(&self) -> Option<Time> {
         (!self.is_calm()).then_some(self.send_at)
     }

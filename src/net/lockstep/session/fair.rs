@@ -22,21 +22,21 @@ use rand_chacha::rand_core::Rng as _;
 use sim::{PlayerId, Tick};
 use zeroize::Zeroizing;
 
-/// What a PlayerInput datagram says, in a match of either kind.
+/// Content of a PlayerInput datagram, in a match of either kind.
 pub(super) struct Said<'a> {
     pub(super) header: InputsHeader,
     pub(super) inputs: Inputs<'a>,
     pub(super) fair: Option<SaidFair<'a>>,
 }
 
-/// What it says in a fair match beside that.
+/// Additional content in a fair match.
 pub(super) struct SaidFair<'a> {
     header: FairHeader,
     commitments: &'a [Commitment],
     nonces: &'a [Nonce],
 }
 
-/// What a datagram has brought that was missing here, by the first tick that was.
+/// New data of a datagram, by the first tick that was missing.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Fresh {
     pub(super) inputs: Option<Tick>,
@@ -60,12 +60,13 @@ impl Play {
         self.fair.as_ref().map_or(self.own.inputs.next(), |fair| fair.revealed())
     }
 
-    /// What nobody can have of this player.
+    /// Returns the end of this player's input that others can have.
     pub(super) fn front(&self) -> Front {
         Front { inputs: self.revealed(), commitments: self.own.inputs.next() }
     }
 
-    /// What a peer says it has of this player, if that is possible; `wanted` is the first input that it lacks.
+    /// Returns the inputs of this player that a peer claims to have, if that is possible; `wanted` is the first input
+    /// that it lacks.
     pub(super) fn acknowledged(&self, wanted: Tick, said: &Said<'_>) -> Option<Front> {
         let ahead = said.fair.as_ref().map_or(0, |fair| u32::from(fair.header.ahead));
         let (has, most) = (Front { inputs: wanted, commitments: wanted.plus(ahead) }, self.front());
@@ -266,7 +267,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// What the two longest links to this peer require together; of the only one, once.
+    /// Returns the total requirement of the two longest links to this peer; of the only one, once.
     fn farthest_us(&self) -> i64 {
         let tick_us = self.play.as_ref().map_or(0, |play| play.own.clock.tick_us());
         let here = self.links.iter().filter(|link| self.is_direct(link));

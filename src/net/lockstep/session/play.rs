@@ -155,7 +155,7 @@ impl Play {
         inputs.iter().map(given).collect()
     }
 
-    /// When the next tick is due here, whether or not its inputs have arrived.
+    /// Returns when the next tick is due here, whether or not its inputs have arrived.
     pub(super) fn due(&self) -> Time {
         self.own.clock.at(self.gate.next()).max(self.ran_at)
     }

@@ -21,7 +21,7 @@ pub(super) struct Votes {
     game: u8,
     /// Guest: the host's seating of the next match, until all votes have arrived here.
     pub(super) seating: Option<Seating>,
-    /// Who wants a rematch of this match, this player included.
+    /// Players who want a rematch of this match, this player included.
     wanted: Seats,
     /// Whether a peer has left, so that no rematch is possible.
     is_over: bool,

@@ -21,7 +21,7 @@ use sim::Tick;
 const CLAIM_WITHIN: Duration = Duration::from_secs(1);
 /// See [`CLAIM_WITHIN`].
 const CLAIM_TRIES: u32 = 6;
-/// How many claims of a difference a peer may withdraw before it is suspected.
+/// Number of claims of a difference that a peer may withdraw before it is suspected.
 const FALSE_CLAIMS_MAX: u8 = 2;
 
 impl LockstepSession {

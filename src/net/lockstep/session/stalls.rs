@@ -1,13 +1,13 @@
-//! Who holds the match up: measured by what has arrived here ([`StallBudget`]), helped where others have what it
-//! lacks, and given up once its budget is spent.
+//! Players who hold up the match: measured by what has arrived here ([`StallBudget`]), helped where others have what
+//! it lacks, and given up once its budget is spent.
 //!
 //! A seat whose input is lacking may itself lack the input of another, who sends it to everybody else. So a peer that
 //! has run more than who holds it up passes on what it has. Who lacks an input takes it from others if its author has
 //! signed it, as each does at short intervals while the match stalls. It also takes inputs of ticks that their author
 //! claims to have run: an honest author says so in the very datagram that brings the input, so nobody can forge what
-//! another sends. Who does not sign what it has told holds the match up, too: then nobody can pass it on. And who waits
-//! for another has waited for it at least as long as others wait for the two of them: it names the cause first, and then
-//! has a part of its budget again.
+//! another sends. Who does not sign what it has told holds the match up, too: then nobody can pass it on. And who
+//! waits for another has waited for it at least as long as others wait for the two of them: it names the cause first,
+//! and then has a part of its budget again.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -81,7 +81,7 @@ struct Help {
     until: Time,
 }
 
-/// Whether the match continues without a player whose budget is spent.
+/// Vote on whether the match continues without a player whose budget is spent.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     player: PlayerId,

@@ -64,7 +64,7 @@ pub struct JoinChallenge {
 pub struct MatchConfig {
     /// The room, as its beacons name it.
     pub room_id: u64,
-    /// Where the world is simulated.
+    /// Architecture: the place where the world is simulated.
     pub architecture: Architecture,
     /// The seed of every random draw.
     pub seed: u64,
@@ -79,7 +79,7 @@ pub struct MatchConfig {
     /// Seats.
     #[serde(deserialize_with = "count")]
     pub seats: u8,
-    /// How many matches the same players have played before this one; wraps after 255. In every second match
+    /// Number of matches that the same players have played before this one; wraps after 255. In every second match
     /// the sides are swapped.
     pub game: u8,
     /// Lockstep: whether each input is committed to before any other of its tick is revealed.
@@ -97,7 +97,7 @@ pub struct JoinShare {
     pub connection_id: u32,
     /// The host's simulation build.
     pub simulation_build: u32,
-    /// Where the world is simulated.
+    /// Architecture: the place where the world is simulated.
     pub architecture: Architecture,
     /// Fingerprint of the rules.
     pub rules: u64,
@@ -278,7 +278,7 @@ pub struct Seating {
 /// Host to guest: all are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
-    /// When tick 0 begins, on the sender's clock, in microseconds.
+    /// Time at which tick 0 begins, on the sender's clock, in microseconds.
     pub begin_us: u64,
 }
 

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use crate::encoding::bits::{BitReader, BitWriter, Size};
 
-/// How a column is coded.
+/// Coding of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coding {
     /// Bits that a residual usually takes.

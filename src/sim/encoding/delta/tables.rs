@@ -188,7 +188,7 @@ fn looks(context: &Context<'_>, base: &Units, at: usize, new: &Units, row: usize
     i64::from(before.0.wrapping_add(turn as u16))
 }
 
-/// Where the unit in `row` stood before the last tick.
+/// Returns the position of the unit in `row` before the last tick.
 #[inline(always)]
 fn before_step(units: &Units, row: usize) -> Vec2 {
     Vec2 {
