@@ -283,7 +283,7 @@ mod tests {
             ("fe80::1%", "no interface"),
             ("x%eth0", "no IPv6 address"),
             ("ann@10.9.0.1", "user name"),
-            ("10.9.0.1/join", "unexpected \"/join\" after"),
+            ("10.9.0.1/join", "unexpected \"join\" after"),
             ("two words", "no spaces"),
         ] {
             let said = read(text).expect_err(text).to_string();

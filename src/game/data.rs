@@ -508,6 +508,9 @@ mod tests {
         let line = STANDARD_RULES.lines().position(|line| line.starts_with("aggro")).expect("there") + 1;
         let error = rules_error("aggro = 7.0", "aggro = 99.0");
         assert!(error.starts_with(&format!("r.toml:{line}: aggro: 99 is not from 1 to 20")), "{error}");
+        // A fault of the syntax at a letter of several bytes.
+        let error = rules_error("aggro = 7.0", "aggro = ö");
+        assert!(error.starts_with(&format!("r.toml:{line}: aggro: ")), "{error}");
     }
 
     #[test]

@@ -193,3 +193,43 @@ fn push<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     }
     queue.push_back(value);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net::GivenTimes;
+    use sim::{Command, TickInputs};
+
+    #[test]
+    fn each_command_of_a_tick_is_timed_from_its_own_instant() {
+        let ms = |ms: u64| Time::from_micros(1_000 * ms);
+        let mut measures = Measures::new(Trace::default());
+        measures.begin(ms(0));
+        let mut inputs = TickInputs::idle(Tick(0), 2);
+        for input in &mut inputs.inputs {
+            input.commands.extend([
+                Command::Banner,
+                Command::Stop(sim::Selection::default()),
+                Command::Banner,
+            ]);
+        }
+        let given = [5_000, 5_020, 5_050].map(|at| Some(ms(at)));
+        let times = || given.into_iter().collect::<GivenTimes>();
+        let due = DueTick {
+            inputs,
+            sealed_at: ms(5_050),
+            given: [times(), times()].into_iter().collect(),
+            clock_error_us: 700,
+            stall: None,
+        };
+        let mut state = GameState::default();
+        state.players.commands.extend([3, 3]);
+        measures.ran(ms(5_100), &due, (&state, &state.hash()), PlayerId(0), false);
+        let found = &measures.latencies;
+        for timed in [&found.own, &found.opponent] {
+            let percentiles = timed.percentiles().expect("three");
+            assert_eq!((percentiles.p50, percentiles.p99), (80.1, 100.1), "of 50, 80 and 100 ms");
+        }
+        assert_eq!((found.clock_error_us, measures.applied[..2].to_vec()), (Some(700), vec![3, 3]));
+    }
+}

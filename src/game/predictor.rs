@@ -206,7 +206,7 @@ fn held(state: &GameState, player: PlayerId) -> HeroControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
+    use sim::{AttackBehaviour, Command, SeatSetup, Setup, TickRate};
 
     fn world() -> World {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
@@ -257,6 +257,25 @@ mod tests {
         let mut picture = GameState::default();
         predictor.show(Time(0), &mut picture);
         assert_eq!(picture, *predictor.world().state(), "nothing slides");
+    }
+
+    #[test]
+    fn inputs_that_came_too_late_for_their_ticks_are_predicted_in_the_first_open_one() {
+        let mut confirmed = world();
+        for tick in 0..5 {
+            confirmed.step(&TickInputs::idle(Tick(tick), 2));
+        }
+        // Committed for ticks that have run without them.
+        let banner = PlayerInput { commands: [Command::Banner].into_iter().collect(), ..walk(2) };
+        let own = [(Tick(2), banner), (Tick(3), walk(4))]
+            .map(|(tick, input)| (tick, postcard::to_allocvec(&input).expect("an input")));
+        let mut predictor = Predictor::new(&world(), PlayerId(0));
+        let given = own.iter().map(|(tick, bytes)| (*tick, &bytes[..]));
+        predictor.advance(Time(0), &confirmed, given, Tick(6));
+        let mut inputs = TickInputs::idle(Tick(5), 2);
+        inputs.inputs[0] = PlayerInput { commands: [Command::Banner].into_iter().collect(), ..walk(4) };
+        confirmed.step(&inputs);
+        assert_eq!(predictor.world().state(), confirmed.state());
     }
 
     #[test]

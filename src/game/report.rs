@@ -155,3 +155,41 @@ fn parts_that_differ(a: Option<StateHash>, b: Option<StateHash>) -> Vec<&'static
     let pairs = a.parts.into_iter().zip(b.parts).zip(GameState::PARTS);
     pairs.filter(|((a, b), _)| a != b).map(|(_, part)| part).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::{AttackBehaviour, SeatSetup, Setup, TickRate, World};
+
+    fn world() -> World {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: crate::data::rules("standard").expect("built in"),
+            map: crate::data::map("standard").expect("built in"),
+        })
+    }
+
+    #[test]
+    fn who_differs_from_the_majority_is_odd_in_any_seat() {
+        let (most, mut other) = (world(), world());
+        other.disturb("units[0].hp").expect("there is one");
+        let report = |states: &[&World]| {
+            let seats = (0..).map(|seat| Party::Seat(PlayerId(seat)));
+            let sides = seats.zip(states).map(|(party, world)| (party, Some(world.state())));
+            DesyncReport::new(Tick(4), 1, sides.collect())
+        };
+        for odd in 0..3 {
+            let mut states = [&most; 3];
+            states[odd] = &other;
+            let report = report(&states);
+            assert_eq!(report.odd[..], [Party::Seat(PlayerId(odd as u8))]);
+            assert_eq!((report.part, report.row, report.field), (Some("units"), Some(0), Some("hp")));
+            let value = |world: &World| Some(i64::from(world.state().units.hp[0]));
+            assert!(report.values.iter().eq(states.map(value).iter()), "{:?}", report.values);
+        }
+        assert!(report(&[&most, &other]).odd.is_empty(), "one against one is undecided");
+    }
+}

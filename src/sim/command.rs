@@ -286,3 +286,37 @@ impl TickInputs {
         self.inputs.iter().enumerate().map(|(i, input)| (PlayerId(i as u8), input))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_number_and_commands_to_minions_name_their_units() {
+        let (units, to) = (Selection::default(), Target::clamped(Vec2::default()));
+        let of_each_kind = [
+            Command::HeroGo(to),
+            Command::HeroAttack(UnitId::NONE),
+            Command::Dash(Angle(0)),
+            Command::Banner,
+            Command::Move(units.clone(), to, When::Now),
+            Command::Attack(units.clone(), UnitId::NONE, When::Now),
+            Command::AttackMove(units.clone(), to, When::Now),
+            Command::Stop(units.clone()),
+            Command::Hold(units.clone(), When::Now),
+            Command::Follow(units, When::Now),
+            Command::Train(crate::state::AttackBehaviour::Archer),
+            Command::Rally(None),
+            Command::Surrender,
+            Command::Pause,
+            Command::Resume,
+            Command::CountDown,
+        ];
+        assert_eq!(of_each_kind.len(), Command::KINDS);
+        for (kind, mut command) in of_each_kind.into_iter().enumerate() {
+            let is_to_minions = (4..10).contains(&kind);
+            assert_eq!((command.kind(), command.selection().is_some()), (kind, is_to_minions));
+            assert_eq!(command.selection_mut().is_some(), is_to_minions, "{command:?}");
+        }
+    }
+}

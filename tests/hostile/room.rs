@@ -419,16 +419,16 @@ pub(crate) const fn is_handshake(first: u8) -> bool {
 
 /// The world before tick 0.
 pub(crate) fn first_state() -> GameState {
-    let mut state = GameState::default();
+    let (nobody, mut state) = (PlayerId::NONE.0, GameState::default());
     state.globals.push(Global {
         tick: Tick(0),
         paused: 0,
         pause_until: Tick(0),
-        pause_by: PlayerId::NONE.0,
+        pause_by: nobody,
         counted_down_at: Tick::NEVER,
         seed: 0,
         outcome: Outcome::Running,
-        winner: PlayerId::NONE.0,
+        winner: nobody,
         free_slot: 0,
     });
     state
@@ -437,8 +437,7 @@ pub(crate) fn first_state() -> GameState {
 /// What such a world makes of inputs.
 pub(crate) fn after(mut state: GameState, inputs: &TickInputs) -> GameState {
     let seed = inputs.inputs.iter().fold(state.globals.seed[0], |seed, input| {
-        let hero = input.hero.walk.is_some();
-        seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(hero))
+        seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(input.hero.walk.is_some()))
     });
     (state.globals.tick[0], state.globals.seed[0]) = (inputs.tick.plus(1), seed);
     state

@@ -256,6 +256,44 @@ fn a_stuck_disk_never_blocks_the_match() {
     assert!((4000..ticks).contains(&replay.ticks_read()), "{} of {ticks}", replay.ticks_read());
 }
 
+/// A file that says how many bytes it had at each sync.
+struct Synced(Shared, mpsc::Sender<usize>);
+
+impl Write for Synced {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl ReplaySink for Synced {
+    fn sync(&mut self) -> io::Result<()> {
+        // The test may have heard enough.
+        let _ = self.1.send(self.0.0.lock().unwrap().len());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_running_recording_is_synced_again_and_again() {
+    let (said, syncs) = mpsc::channel();
+    let file = Shared::default();
+    let mut recorder = ReplayRecorder::with_sink(Synced(file.clone(), said), &header(60)).unwrap();
+    let mut world = World::new(setup(60));
+    let mut synced = syncs.try_recv().expect("the header is synced before tick 0");
+    for tick in 0..2 {
+        play(&mut recorder, tick..tick + 1, &mut world);
+        let then = syncs.recv_timeout(PATIENCE).expect("a sync while the match runs");
+        assert!(then > synced, "the tick is part of what is synced");
+        synced = then;
+    }
+    drop(recorder);
+    assert_eq!(syncs.recv_timeout(PATIENCE), Ok(file.0.lock().unwrap().len()), "what is there at the end");
+    assert!(syncs.recv().is_err(), "the thread has ended");
+}
+
 #[test]
 fn ticks_out_of_order_end_a_recording() {
     let file = Shared::default();

@@ -54,6 +54,24 @@ fn no_bot_reacts_faster_than_100_ms() {
 }
 
 #[test]
+fn a_bot_decides_once_in_each_period_at_a_random_tick() {
+    let mut world = World::new(setup("standard", "standard", 1, 60, true));
+    let bot = Bot::new(BotLevel::Normal, PlayerId(0), TickRate::HZ_60);
+    let mut decided = Vec::new();
+    for tick in 0..1_200 {
+        if !bot.think(&world).commands.is_empty() {
+            decided.push(tick);
+        }
+        world.step(&TickInputs::idle(Tick(tick), 2));
+    }
+    // A normal bot has a period of 500 ms.
+    assert!(decided.len() >= 20, "{decided:?}");
+    assert!(decided.windows(2).all(|two| two[0] / 30 < two[1] / 30), "{decided:?}");
+    let places: HashSet<u32> = decided.iter().map(|tick| tick % 30).collect();
+    assert!(places.len() >= 10, "{decided:?}");
+}
+
+#[test]
 fn easy_and_hard_bots_play_too() {
     for level in [BotLevel::Easy, BotLevel::Hard] {
         let mut game = BotMatch::new(setup("standard", "standard", 7, 60, true), level);

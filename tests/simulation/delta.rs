@@ -149,6 +149,30 @@ fn an_update_of_a_standard_match_is_small() {
     assert!(at(50) <= 190 && at(95) <= 400, "p50 {}, p95 {} bytes", at(50), at(95));
 }
 
+#[test]
+fn what_has_not_changed_costs_next_to_nothing() {
+    let mut game = BotMatch::new(setup("standard", "standard", 3, 60, true), BotLevel::Hard);
+    game.run(1_200);
+    let state = game.world.state();
+    let bytes = there_and_back(&mut DeltaCoder::default(), state, state);
+    assert!(bytes.len() <= 8, "{} bytes for {} units", bytes.len(), state.units.len());
+}
+
+#[test]
+fn a_snapshot_is_read_in_its_canonical_bytes_alone() {
+    let world = World::new(setup("standard", "standard", 1, 60, true));
+    let bytes = world.state().encode();
+    assert_eq!(GameState::decode(&bytes).as_ref(), Ok(world.state()));
+    // Each small number in two bytes instead of one: the same value to a reader that does not look closely.
+    for place in (0..bytes.len()).filter(|&place| bytes[place] < 0x80).take(300) {
+        let mut longer = bytes.clone();
+        longer.splice(place..=place, [bytes[place] | 0x80, 0]);
+        assert!(GameState::decode(&longer).is_err(), "byte {place}");
+        assert!(GameState::decode_to_compare(&longer).is_err(), "byte {place}");
+    }
+    assert!(GameState::decode(&[&bytes[..], &[0]].concat()).is_err(), "one byte more");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 

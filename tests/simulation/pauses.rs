@@ -102,7 +102,7 @@ fn who_surrenders_in_a_pause_of_two_ends_the_match_at_once() {
 }
 
 #[test]
-fn a_stall_is_counted_down_once_in_two_minutes_whoever_asks() {
+fn a_stall_is_counted_down_once_in_two_minutes_however_many_ask() {
     let mut world = World::new(setup("standard", "standard", 7, 60, false));
     run(&mut world, 60);
     let countdown = ticks_in(&world, RESUME_COUNTDOWN_MS);

@@ -167,6 +167,16 @@ mod tests {
     }
 
     #[test]
+    fn an_address_keeps_its_exchanges_while_those_of_all_are_used_up() {
+        let mut limits = ExchangeLimits::new(Time(0), 5, false);
+        let used = (0..20).filter(|n| limits.take(Time(0), address(n / 4))).count();
+        assert_eq!(used, 20);
+        assert!((0..8).all(|_| !limits.take(Time(0), address(9))), "all are used up");
+        // A second later all have as many again, and this address has had none.
+        assert_eq!((0..8).filter(|_| limits.take(Time(1_000_000), address(9))).count(), 4);
+    }
+
+    #[test]
     fn a_network_of_ipv6_is_one_address() {
         let mut limits = ExchangeLimits::new(Time(0), 5, false);
         let v6 = |n| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, n));

@@ -370,6 +370,27 @@ mod tests {
     }
 
     #[test]
+    fn a_message_of_2048_bytes_arrives_and_a_longer_one_does_not() {
+        // A byte of it names its kind.
+        for (length, arrives) in [(2_047, true), (2_048, false)] {
+            let ((mut here, _), (mut there, _)) = (connection(), connection());
+            here.send_bytes(PacketId::Bye, &alloc::vec![7; length]);
+            let mut arrived = None;
+            let pass = |ms: u64, from: &mut Connection, to: &mut Connection| {
+                while let Some((body, _)) = from.messages.poll_packet(at(ms), Duration::from_millis(20)) {
+                    to.receive(&body).expect("a packet");
+                }
+            };
+            for ms in 0..1_000 {
+                pass(ms, &mut here, &mut there);
+                pass(ms, &mut there, &mut here);
+                arrived = arrived.or_else(|| there.poll_message());
+            }
+            assert_eq!(arrived.map(|(_, bytes)| bytes.len()), arrives.then_some(length));
+        }
+    }
+
+    #[test]
     fn a_computer_that_is_often_late_still_measures() {
         let (mut connection, mut out) = connection();
         for ms in (0..2_000).step_by(50) {

@@ -233,6 +233,19 @@ mod tests {
     }
 
     #[test]
+    fn datagrams_of_the_current_address_count_in_whatever_order_they_come() {
+        let mut told = path(Trust::Told);
+        told.heard(Time(0), address(2).into(), 20, true).expect("it is asked");
+        assert!(told.take(60) && !told.take(1));
+        let again = told.heard(Time(60_000), address(2).into(), 20, false);
+        assert!(again.is_some(), "asked again by a datagram that was overtaken");
+        assert!(told.take(60) && !told.take(1));
+        // Of any other address only the newest.
+        assert_eq!(told.heard(Time(120_000), address(7).into(), 20, false), None);
+        assert!(!told.take_to(address(7), 1));
+    }
+
+    #[test]
     fn a_fixed_address_is_never_left_and_a_silent_one_is_asked_anew() {
         let mut fixed = path(Trust::Fixed);
         assert_eq!(fixed.heard(Time(0), address(7).into(), 40, true), None);

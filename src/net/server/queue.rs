@@ -157,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn of_several_presses_among_late_inputs_the_latest_acts() {
+        let mut queue = InputQueue::new();
+        queue.begin_at(Tick(0));
+        let press = |walk, aim| PlayerInput {
+            hero: HeroControl { walk: Some(Direction::eighth(walk)), strike: Some(Angle(aim)) },
+            ..PlayerInput::default()
+        };
+        for input in [press(2, 100), input(None, &[]), press(5, 200), input(None, &[])] {
+            push(&mut queue, &input);
+        }
+        assert_eq!(queue.take(Tick(3)).0, press(5, 200));
+        assert_eq!(queue.take(Tick(4)).0, input(None, &[]));
+    }
+
+    #[test]
     fn late_commands_wait_in_bounded_memory() {
         let mut queue = InputQueue::new();
         queue.begin_at(Tick(0));

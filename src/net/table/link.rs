@@ -293,6 +293,11 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::path::Trust;
+    use crate::connection::protection::PacketProtection;
+    use core::net::SocketAddr;
+    use rand_chacha::ChaCha12Rng;
+    use rand_chacha::rand_core::SeedableRng as _;
 
     #[test]
     fn the_longest_of_recent_times_is_forgotten_after_two_to_four_seconds() {
@@ -304,6 +309,23 @@ mod tests {
             longest.note(Time(at * 1_000), ms(took));
             assert_eq!(longest.longest(), Some(ms(is)), "at {at} ms");
         }
+    }
+
+    #[test]
+    fn the_way_is_half_of_a_pong_or_an_acknowledgement_whichever_took_less() {
+        let way_us = |pong_ms: u64, acked_ms: u64| {
+            let rng = &mut ChaCha12Rng::from_seed([1; 32]);
+            let path = (&[SocketAddr::from(([10, 0, 0, 1], 4124))][..], Trust::Proven);
+            let connection = Connection::new(Time(0), path, PacketProtection::plaintext(1, 2), rng);
+            let mut link = Link::new(Time(0), PlayerId(1), connection);
+            link.connection.rtt.ping(Time(0));
+            link.connection.rtt.answer(Time(1_000 * pong_ms), Time(0)).expect("a sample");
+            let acked = Front { inputs: Tick(1), commitments: Tick(1) };
+            link.acknowledge(Time(1_000 * acked_ms), acked, Some(Time(0)));
+            link.longest_way_us()
+        };
+        assert_eq!(way_us(80, 100), 40_000);
+        assert_eq!(way_us(80, 60), 30_000);
     }
 
     #[test]

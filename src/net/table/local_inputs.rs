@@ -243,6 +243,7 @@ impl LocalInputs {
 mod tests {
     use super::*;
     use crate::wire::given::decode_input;
+    use sim::math::Angle;
     use sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, UnitId, When};
 
     fn walk(eighth: u8) -> HeroControl {
@@ -294,6 +295,22 @@ mod tests {
         local_inputs.hero(Tick(0), HeroControl::default());
         assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, walk(2));
         assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, HeroControl::default());
+    }
+
+    #[test]
+    fn of_several_presses_within_a_tick_the_latest_acts() {
+        let mut local_inputs = LocalInputs::new();
+        let press = |walk, aim| HeroControl { walk: Some(Direction::eighth(walk)), strike: Some(Angle(aim)) };
+        for hero in [press(2, 100), HeroControl::default(), press(5, 200), HeroControl::default()] {
+            local_inputs.hero(Tick(0), hero);
+        }
+        assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, press(5, 200));
+        assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, HeroControl::default());
+        // What is held at the end counts more than what was pressed before.
+        for hero in [press(1, 300), press(3, 400)] {
+            local_inputs.hero(Tick(2), hero);
+        }
+        assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, press(3, 400));
     }
 
     #[test]

@@ -121,6 +121,25 @@ mod tests {
     use sim::Command;
 
     #[test]
+    fn an_instant_is_read_to_half_a_unit_however_late_or_early() {
+        for given in [0, 99, 3_141, 6_553_600, 70_000_050] {
+            for later in [0, 1, 49, 99, 100, 250_049, 4_900_000] {
+                let (given, now) = (Time(given), Time(given + later));
+                let ago_us = ago_us(stamp(given, given), now).expect("known");
+                assert!(
+                    ago_us.abs_diff(later.cast_signed()) <= 50,
+                    "{ago_us} us for {later} us after {given:?}"
+                );
+            }
+        }
+        // A clock that lags reads it before it was made, by up to half a second.
+        let early = |us: u64| ago_us(stamp(Time(2_000_050), Time(2_000_050)), Time(2_000_050 - us));
+        assert_eq!((early(1_000), early(500_000)), (Some(-1_000), Some(-500_000)));
+        assert_eq!(stamp(Time(0), Time(5_000_001)), GIVEN_UNKNOWN);
+        assert_eq!(ago_us(GIVEN_UNKNOWN, Time(5_000_001)), None);
+    }
+
+    #[test]
     fn an_input_round_trips_with_one_instant_per_command() {
         let commands = [Command::Banner, Command::Surrender].into_iter().collect();
         let input = PlayerInput { commands, ..PlayerInput::default() };

@@ -2,6 +2,7 @@
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod cell;
+mod clock;
 mod hash;
 pub(crate) mod kind;
 mod table;
@@ -10,6 +11,7 @@ mod unit_id;
 use serde::{Deserialize, Serialize};
 
 pub use self::cell::Cell;
+pub use self::clock::Pause;
 pub use self::hash::{HashChain, PARTS, StateHash};
 pub use self::table::Difference;
 pub use self::unit_id::UnitId;
@@ -84,15 +86,6 @@ pub enum Order {
     Hold,
 }
 enum_cell!(Order, Idle, Follow, Move, AttackMove, Attack, Hold);
-
-/// A pause, or the count-down after a stall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pause {
-    /// The player who paused the match, or who stalled it.
-    pub by: PlayerId,
-    /// The first tick that is not paused any more, unless a player resumes the match earlier.
-    pub until: Tick,
-}
 
 /// No corner, in a column of corners.
 pub const NO_CORNER: u16 = u16::MAX;
@@ -369,28 +362,6 @@ impl GameState {
         Circles::PART,
         Cores::PART,
     ];
-
-    /// The next tick to run.
-    #[must_use]
-    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
-    pub fn tick(&self) -> Tick {
-        self.globals.tick[0]
-    }
-
-    /// Returns the clock of the match: ticks so far without the paused ones. All timers of a state are on it.
-    #[must_use]
-    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
-    pub fn clock(&self) -> Tick {
-        Tick(self.globals.tick[0].0.saturating_sub(self.globals.paused[0]))
-    }
-
-    /// Returns the pause in progress, if any.
-    #[must_use]
-    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
-    pub fn pause(&self) -> Option<Pause> {
-        let (by, until) = (PlayerId(self.globals.pause_by[0]), self.globals.pause_until[0]);
-        (self.tick() < until && self.outcome() == Outcome::Running).then_some(Pause { by, until })
-    }
 
     /// Returns the outcome of the match, if it is over.
     #[must_use]

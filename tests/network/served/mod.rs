@@ -494,15 +494,18 @@ fn a_client_that_comes_back_with_its_token_has_the_right_state() {
 
 #[test]
 fn a_seat_that_is_not_taken_back_surrenders() {
-    let mut net = Net::new(server_session("standard", None, 2, 2), "delay=10ms", &[BOT, BOT]);
-    net.run(Duration::from_secs(4), |_| {});
-    net.seats[1].game = None;
-    net.run(Duration::from_secs(20), |_| {});
-    assert!(net.is_over());
     use sim::PlayerId;
-    assert_eq!(net.seats[0].summary().outcome, MatchOutcome::PeerLost(PlayerId(1)));
-    let served = net.served.as_ref().expect("over").as_ref().expect("played");
-    assert_eq!(served.outcome, MatchOutcome::PeerLost(PlayerId(1)));
+    for gone in 0..2 {
+        let mut net = Net::new(server_session("standard", None, 2, 2), "delay=10ms", &[BOT, BOT]);
+        net.run(Duration::from_secs(4), |_| {});
+        net.seats[gone].game = None;
+        net.run(Duration::from_secs(20), |_| {});
+        assert!(net.is_over(), "without seat {gone}");
+        let lost = MatchOutcome::PeerLost(PlayerId(gone as u8));
+        assert_eq!(net.seats[1 - gone].summary().outcome, lost);
+        let served = net.served.as_ref().expect("over").as_ref().expect("played");
+        assert_eq!(served.outcome, lost);
+    }
 }
 
 #[test]

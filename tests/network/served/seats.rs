@@ -7,6 +7,7 @@ use std::time::Duration;
 use game::MatchEvent;
 use net::message::{Bye, Chat, PacketId};
 use net::{AdmissionRules, Architecture, ChatText, Refusal, ServerConfig};
+use transport::Impairment;
 
 use super::insider::{BOTH, Insider, all_played, ask, config, room, run_pinging, vacated};
 use super::star::{BOT, address};
@@ -75,6 +76,20 @@ fn a_client_that_never_acknowledges_the_seating_loses_its_seat() {
         net.enter("delay=10ms", BOT);
         net.run(Duration::from_secs(20), |_| {});
         all_played(&net, 300);
+    }
+}
+
+#[test]
+fn a_client_gets_its_seat_whichever_answers_on_its_way_in_are_lost() {
+    let down = |loss: u32| Impairment::new(format!("delay=10ms,loss={loss}%").parse().expect("a link"));
+    for lost_from in (0..60).step_by(5) {
+        let mut net = room(config(Architecture::ClientServer, 60, 2), 2, "delay=10ms");
+        net.run(Duration::from_millis(lost_from), |_| {});
+        net.seats[1].down = down(100);
+        net.run(Duration::from_millis(60), |_| {});
+        net.seats[1].down = down(0);
+        net.run(Duration::from_secs(15), |_| {});
+        all_played(&net, 60);
     }
 }
 

@@ -554,3 +554,28 @@ impl LockstepSession {
         self.links.iter().position(|link| link.player == player)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disconnect_is_settled_once_all_others_name_the_same_tick() {
+        let (gone, others) = (PlayerId(2), [PlayerId(1), PlayerId(3)]);
+        let settled = |said: [Option<(u32, bool)>; 2]| {
+            let mut departures = Departures::default();
+            for (other, said) in others.into_iter().zip(said) {
+                departures.said[other] = said.map(|(held, is_settled)| Suspicion {
+                    seats: [gone].into_iter().collect(),
+                    held: [held].into_iter().collect(),
+                    is_settled,
+                });
+            }
+            departures.settled_at(others.into_iter().collect(), gone)
+        };
+        assert_eq!(settled([Some((40, true)); 2]), Some(Tick(40)));
+        assert_eq!(settled([Some((40, true)), Some((41, true))]), None, "another tick");
+        assert_eq!(settled([Some((40, true)), Some((40, false))]), None, "it still lacks something");
+        assert_eq!(settled([Some((40, true)), None]), None, "it has said nothing");
+    }
+}

@@ -193,7 +193,7 @@ impl Play {
     /// The match has stalled for long: the players get a moment before it continues. The world counts down once, however
     /// many ask.
     fn ask_for_count_down(&mut self, now: Time) {
-        // With so many commands waiting the player is at work already.
+        // A player whose queue is full is at work already.
         let _ = self.own.inputs.command(Tick(0), now, Command::CountDown);
     }
 
