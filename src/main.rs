@@ -10,6 +10,11 @@ mod gui;
 
 use std::process::ExitCode;
 
+const _: () = assert!(
+    !net::DOORS_OPEN && !game::DOORS_OPEN,
+    "the program must not contain what attackers need: build it apart from the package `campaign`"
+);
+
 fn main() -> ExitCode {
     cli::main(open)
 }

@@ -24,7 +24,7 @@ pub(crate) use matches::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, OutputArguments,
     PlayArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
 };
-pub(crate) use measure::{BalanceArguments, BenchArguments};
+pub(crate) use measure::BenchArguments;
 pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
@@ -57,11 +57,9 @@ pub(crate) enum Task {
     /// Search for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
     /// Compare client-server with P2P: the same commands on the same links, and the latency of everything shown.
-    Compare(CompareArguments),
+    Compare(Box<CompareArguments>),
     /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
     WatchBoth(WatchBothArguments),
-    /// Measure balance: bots play thousands of matches, and every figure comes with a confidence interval.
-    Balance(BalanceArguments),
     /// Inspect recorded matches.
     Replay(ReplayArguments),
     /// Measure how fast this machine runs the simulation.

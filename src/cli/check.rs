@@ -1,10 +1,8 @@
 //! `arena check`.
 
-mod adversary;
 mod against;
 mod bundle;
-mod byzantine;
-mod campaign;
+mod in_virtual_time;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
@@ -14,7 +12,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::args::{CheckArguments, SeatInjection};
-use super::console::shown;
 use super::headless::progress_bar;
 use super::{address, console, paths};
 use clap::ValueEnum as _;
@@ -36,11 +33,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     if arguments.fair && arguments.architecture != Architecture::P2p {
         bail!("--fair needs a match without a server; leave --architecture out");
     }
-    if arguments.adversary {
-        return adversary::run(arguments);
-    }
     if arguments.is_virtual {
-        return campaign::run(arguments);
+        return in_virtual_time::run(arguments);
     }
     let began = Instant::now();
     let options = options(arguments)?;
@@ -171,28 +165,8 @@ fn as_json(report: &CheckReport, seconds: f64) -> Value {
         "matches": report.matches,
         "ticks_compared": report.ticks_compared,
         "outcomes": report.outcomes,
-        "first_desync": report.first_desync.as_ref().map(desync_json),
+        "first_desync": report.first_desync.as_ref().map(FirstDesync::to_json),
         "seconds": seconds,
-    })
-}
-
-fn desync_json(FirstDesync { seed, report, file }: &FirstDesync) -> Value {
-    let values = report["seats"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .zip(report["values"].as_array().into_iter().flatten());
-    let values: serde_json::Map<String, Value> =
-        values.map(|(party, value)| (party_name(party), value.clone())).collect();
-    json!({
-        "tick": report["tick"],
-        "part": report["part"],
-        "unit": report["unit"],
-        "field": report["field"],
-        "row": report["row"],
-        "values": values,
-        "report": shown(file),
-        "seed": seed,
     })
 }
 
@@ -208,27 +182,9 @@ fn as_text(report: &CheckReport, seconds: f64) -> String {
         outcomes.join(", ")
     );
     if let Some(desync) = &report.first_desync {
-        text += &desync_text(desync);
+        text += &format!("\n{desync}");
     }
     text
-}
-
-/// Returns a seat's number, or `server`.
-fn party_name(party: &Value) -> String {
-    party.as_str().map_or_else(|| party.to_string(), Into::into)
-}
-
-fn desync_text(FirstDesync { seed, report, file }: &FirstDesync) -> String {
-    format!(
-        "\nfirst desync: seed {seed}, tick {}, {}[{}].{} (unit {}): {}\nreport {}",
-        report["tick"],
-        report["part"].as_str().unwrap_or("?"),
-        report["row"],
-        report["field"].as_str().unwrap_or("?"),
-        report["unit"].as_str().unwrap_or("none"),
-        report["values"],
-        file.display()
-    )
 }
 
 const fn verdict(report: &CheckReport) -> &'static str {

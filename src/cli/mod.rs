@@ -5,7 +5,6 @@ pub(crate) mod console;
 
 pub(crate) mod address;
 pub(crate) mod args;
-mod balance;
 mod bench;
 mod check;
 mod compare;
@@ -78,7 +77,6 @@ fn run(arguments: Arguments, open: window::Open) -> anyhow::Result<ExitCode> {
         Some(Task::Check(check)) => check::run(&check),
         Some(Task::Compare(compare)) => compare::run(&compare),
         Some(Task::WatchBoth(arguments)) => window::watch_both(open, &arguments),
-        Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {
             ReplayAction::Watch { file, headless: false } => window::watch(open, file),

@@ -35,6 +35,9 @@ pub mod text_file;
 mod trace;
 mod view;
 
+/// Whether what only attackers need is part of this build: ways past a session.
+pub const DOORS_OPEN: bool = cfg!(feature = "doors");
+
 pub use backlog::{BACKLOG_MAX, EventBacklog, TickEvent};
 pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, SideVerdict};
 pub use clock::MatchClock;

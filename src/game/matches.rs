@@ -4,7 +4,6 @@ mod ending;
 mod thread;
 
 use core::time::Duration;
-use std::net::SocketAddr;
 
 pub use self::thread::{Control, Finished, MatchThread, Progress};
 
@@ -27,7 +26,7 @@ use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use net::discovery::RoomId;
-use net::message::{Choice, PacketId};
+use net::message::Choice;
 use net::{
     AuthString, ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit,
 };
@@ -273,19 +272,19 @@ impl Match {
     }
 
     /// Sends an arbitrary message over the reliable channel to this address.
-    #[doc(hidden)]
-    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+    #[cfg(feature = "doors")]
+    pub fn forge(&mut self, to: std::net::SocketAddr, id: net::message::PacketId, body: &[u8]) {
         self.session.forge(to, id, body);
     }
 
     /// Signs a forged control of the hero in one tick for one peer only; see [`Session`].
-    #[doc(hidden)]
-    pub fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
+    #[cfg(feature = "doors")]
+    pub fn sign_another(&mut self, to: std::net::SocketAddr, tick: u16, hero: HeroControl) {
         self.session.sign_another(to, tick, hero);
     }
 
     /// Peeks at another player's input, if possible; see [`Session`].
-    #[doc(hidden)]
+    #[cfg(feature = "doors")]
     pub fn look_ahead(&mut self, now: Time) -> bool {
         self.session.look_ahead(now)
     }

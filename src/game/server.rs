@@ -2,7 +2,6 @@
 
 mod thread;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +14,6 @@ use super::options::next_name;
 use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
 use super::stats::Histogram;
-use net::message::PacketId;
 use net::{
     AuthString, ClientStatus, End, Event, Roster, ServerSession, ServerTick, Source, Time, TimedInputs,
     Transmit,
@@ -158,9 +156,9 @@ impl Server {
         self.session.remove(now, player);
     }
 
-    /// Sends an arbitrary message over the reliable channel to this address: for tests.
-    #[doc(hidden)]
-    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+    /// Sends an arbitrary message over the reliable channel to this address.
+    #[cfg(feature = "doors")]
+    pub fn forge(&mut self, to: std::net::SocketAddr, id: net::message::PacketId, body: &[u8]) {
         self.session.forge(to, id, body);
     }
 

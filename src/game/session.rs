@@ -1,16 +1,15 @@
 //! The session of a match, of any kind, behind one interface for [`super::Match`].
 
 use arrayvec::ArrayVec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use core::time::Duration;
 
 use super::predictor::Predictor;
 use net::discovery::Beacon;
-use net::message::{Choice, PacketId};
+use net::message::Choice;
 use net::{
     Architecture, ChatText, ClientSession, DropCause, DueTick, Event, Expected, Join, LinkStatus,
-    LockstepSession, MatchConfig, PacketProtection, Source, Time, TooManyCommands, TooManyLines, Traffic,
-    Transmit, WaitsFor,
+    LockstepSession, MatchConfig, Source, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
 };
 use sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -87,18 +86,20 @@ impl Session {
         }
     }
 
-    pub(super) fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+    #[cfg(feature = "doors")]
+    pub(super) fn forge(&mut self, to: core::net::SocketAddr, id: net::message::PacketId, body: &[u8]) {
         seated!(self, session => session.forge(to, id, body), else ());
     }
 
-    pub(super) fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
+    #[cfg(feature = "doors")]
+    pub(super) fn sign_another(&mut self, to: core::net::SocketAddr, tick: u16, hero: HeroControl) {
         if let Self::Lockstep(session) = self {
             session.sign_another(to, tick, hero);
         }
     }
 
-    /// Gives a command chosen after another player's input for the same tick, if that is known: for the experiments
-    /// in `lab`. Returns whether it was.
+    /// Gives a command chosen after another player's input for the same tick, if that is known. Returns whether it was.
+    #[cfg(feature = "doors")]
     pub(super) fn look_ahead(&mut self, now: Time) -> bool {
         let Self::Lockstep(session) = self else { return false };
         session.commit_late();
@@ -108,10 +109,10 @@ impl Session {
         has_seen && session.submit_command(tick, now, Command::Banner).is_ok()
     }
 
-    /// Returns the packet protection of the links: for the experiments in `lab`.
-    #[doc(hidden)]
+    /// Returns the packet protection of the links.
+    #[cfg(feature = "doors")]
     #[must_use]
-    pub fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
+    pub fn protections(&self) -> ArrayVec<net::PacketProtection, { PLAYERS_MAX - 1 }> {
         seated!(self, session => session.protections().cloned().collect(), else ArrayVec::new())
     }
 

@@ -1,6 +1,7 @@
 //! The desync check: processes that play whole matches over real UDP, and whose hashes must agree.
 
-use serde_json::Value;
+use core::fmt;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -333,4 +334,48 @@ fn process(
     }
     Process::start(&options.program, role.command(), &all)
         .map_err(|error| CheckError::Process { seed, error })
+}
+
+impl FirstDesync {
+    /// Returns it as the JSON of a check.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let Self { seed, report, file } = self;
+        let values = report["seats"].as_array().into_iter().flatten();
+        let values = values.zip(report["values"].as_array().into_iter().flatten());
+        let values: serde_json::Map<String, Value> =
+            values.map(|(party, value)| (party_name(party), value.clone())).collect();
+        json!({
+            "tick": report["tick"],
+            "part": report["part"],
+            "unit": report["unit"],
+            "field": report["field"],
+            "row": report["row"],
+            "values": values,
+            "report": file.display().to_string(),
+            "seed": seed,
+        })
+    }
+}
+
+impl fmt::Display for FirstDesync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, report, file } = self;
+        write!(
+            f,
+            "first desync: seed {seed}, tick {}, {}[{}].{} (unit {}): {}\nreport {}",
+            report["tick"],
+            report["part"].as_str().unwrap_or("?"),
+            report["row"],
+            report["field"].as_str().unwrap_or("?"),
+            report["unit"].as_str().unwrap_or("none"),
+            report["values"],
+            file.display()
+        )
+    }
+}
+
+/// Returns a seat's number, or `server`.
+fn party_name(party: &Value) -> String {
+    party.as_str().map_or_else(|| party.to_string(), Into::into)
 }

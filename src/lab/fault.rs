@@ -1,6 +1,6 @@
 //! The kinds of things that go wrong in the virtual network.
 
-use super::named::named;
+use crate::named;
 
 named! {
     /// One kind of fault.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// # Panics
 /// If a job or `progress` does, or the system has no threads.
-pub(super) fn run<J: Send, R: Send, E: Send>(
+pub fn run<J: Send, R: Send, E: Send>(
     jobs: usize,
     all: impl ExactSizeIterator<Item = J> + Send,
     progress: impl Fn(usize, usize) + Sync,
@@ -36,7 +36,7 @@ pub(super) fn run<J: Send, R: Send, E: Send>(
 ///
 /// # Errors
 /// With its message if it panics.
-pub(super) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+pub fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

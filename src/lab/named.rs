@@ -4,11 +4,15 @@ use core::time::Duration;
 use serde::{Serialize as _, Serializer};
 
 /// A duration in JSON: milliseconds.
-pub(super) fn milliseconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// Those of `to`.
+pub fn milliseconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
     (duration.as_secs_f64() * 1e3).serialize(to)
 }
 
 /// Declares an enum and the word for each variant, which stands for it in JSON, too.
+#[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
@@ -34,5 +38,3 @@ macro_rules! named {
         }
     };
 }
-
-pub(super) use named;

@@ -11,37 +11,42 @@ use net::{
 use sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
 /// Silence after which somebody is lost.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(3);
+pub const TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the first waits for the others, and they for an answer.
-pub(super) const WAIT: Duration = Duration::from_secs(10);
+pub const WAIT: Duration = Duration::from_secs(10);
 /// From the last one's arrival to tick 0.
 const COUNTDOWN: Duration = Duration::from_millis(400);
 
 /// What everybody who sits down to a match agrees on.
-pub(super) struct Table<'a> {
-    pub(super) seed: u64,
-    pub(super) architecture: Architecture,
-    pub(super) tick_rate: TickRate,
+pub struct Table<'a> {
+    /// Seed of the match.
+    pub seed: u64,
+    /// The architecture.
+    pub architecture: Architecture,
+    /// Steps per second.
+    pub tick_rate: TickRate,
     /// The match ends after this many ticks, if not before.
-    pub(super) ticks: Option<u32>,
-    pub(super) rules: &'a Rules,
-    pub(super) map: &'a Map,
+    pub ticks: Option<u32>,
+    /// The rules.
+    pub rules: &'a Rules,
+    /// The arena.
+    pub map: &'a Map,
     /// Of each seat.
-    pub(super) teams: ArrayVec<u8, PLAYERS_MAX>,
+    pub teams: ArrayVec<u8, PLAYERS_MAX>,
     /// Whether inputs are committed to before they are revealed.
-    pub(super) is_fair: bool,
+    pub is_fair: bool,
     /// Whether datagrams are encrypted; those of most virtual matches are as long, and in the clear.
-    pub(super) is_encrypted: bool,
+    pub is_encrypted: bool,
 }
 
 /// Whether the virtual matches of this seed are encrypted.
-pub(super) const fn is_encrypted(seed: u64) -> bool {
+pub const fn is_encrypted(seed: u64) -> bool {
     seed.is_multiple_of(5)
 }
 
 /// Whether the peers of a virtual match of this seed share the ticks that one of them has run. Of the others each runs
 /// every tick itself, so that a step that is no function of state and inputs would show.
-pub(super) const fn shares_steps(seed: u64) -> bool {
+pub const fn shares_steps(seed: u64) -> bool {
     !seed.is_multiple_of(8)
 }
 
@@ -62,12 +67,12 @@ impl Table<'_> {
     }
 
     /// The peer in seat 0, whom others join.
-    pub(super) fn host(&self, now: Time, settings: Settings) -> LockstepSession {
+    pub fn host(&self, now: Time, settings: Settings) -> LockstepSession {
         LockstepSession::host(now, settings, self.host_config(), self.entropy(0))
     }
 
     /// The room of that host.
-    pub(super) fn host_config(&self) -> HostConfig {
+    pub fn host_config(&self) -> HostConfig {
         let (config, teams) = (self.config(), self.teams.clone());
         HostConfig {
             config,
@@ -80,12 +85,12 @@ impl Table<'_> {
     }
 
     /// Who joins the host, or the server, at `host`, and sits in `seat` however late.
-    pub(super) fn guest(&self, now: Time, settings: Settings, seat: usize, host: SocketAddr) -> Join {
+    pub fn guest(&self, now: Time, settings: Settings, seat: usize, host: SocketAddr) -> Join {
         self.applicant(now, settings, (seat, Some(seat as u8)), host)
     }
 
     /// The guest of this number, who asks for the seat that it names, or for any.
-    pub(super) fn applicant(
+    pub fn applicant(
         &self,
         now: Time,
         settings: Settings,
@@ -97,7 +102,7 @@ impl Table<'_> {
     }
 
     /// A stranger of this number who asks the host at `host` for a seat, or for a particular one.
-    pub(super) fn stranger(&self, now: Time, host: SocketAddr, number: u64, seat: Option<u8>) -> Join {
+    pub fn stranger(&self, now: Time, host: SocketAddr, number: u64, seat: Option<u8>) -> Join {
         let guest = GuestConfig { seat, ..GuestConfig::new(host) };
         let settings = settings(9, AttackBehaviour::Archer, InputDelay::Auto);
         let mut seed = [0xa5; 32];
@@ -109,13 +114,13 @@ impl Table<'_> {
 
     /// The server, which sends this many updates per second, twice if they are repeated where they get lost, and to each
     /// client at most `bits_per_s`.
-    pub(super) fn server(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerSession {
+    pub fn server(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerSession {
         let config = self.server_config(updates, repeat_updates, bits_per_s);
         ServerSession::new(Time(0), config, self.entropy(self.teams.len()))
     }
 
     /// That server's settings.
-    pub(super) fn server_config(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerConfig {
+    pub fn server_config(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerConfig {
         ServerConfig {
             config: self.config(),
             room_code: RoomCode::OPEN,
@@ -135,7 +140,9 @@ impl Table<'_> {
         }
     }
 
-    pub(super) fn entropy(&self, node: usize) -> Entropy {
+    /// Returns the entropy that the secrets of a node follow from.
+    #[must_use]
+    pub fn entropy(&self, node: usize) -> Entropy {
         let mut seed = [node as u8 + 1; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         // Beyond 256: processes that begin later at the same node.
@@ -147,7 +154,7 @@ impl Table<'_> {
 }
 
 /// A player's own settings.
-pub(super) fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> Settings {
+pub fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> Settings {
     let name = PlayerName::new(&format!("player {seat}")).expect("a name");
     Settings {
         name,
@@ -162,7 +169,7 @@ pub(super) fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDel
 }
 
 /// Heroes take turns, and with the seed who begins.
-pub(super) const fn hero_of(seed: u64, seat: usize) -> AttackBehaviour {
+pub const fn hero_of(seed: u64, seat: usize) -> AttackBehaviour {
     if (seed as usize).wrapping_add(seat).is_multiple_of(2) {
         AttackBehaviour::Swordsman
     } else {

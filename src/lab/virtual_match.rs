@@ -1,23 +1,22 @@
 //! One match of whole peers (sessions, worlds, bots), or of clients and their server, in virtual time on the simulated
 //! network.
 
-mod byzantine;
+mod interference;
 mod judge;
 mod machine;
 mod served;
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-pub(super) use self::judge::end;
-pub(super) use self::machine::Machine;
+pub use self::interference::Interference;
+pub use self::judge::end;
+pub use self::machine::{Machine, PeerClock};
 use super::audit::{Audit, Oracle, Violation, numbered};
-use super::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Pace};
 use super::fault::{Fault, FaultCounts};
-use super::sabotage::{Sabotage, Saboteur};
-use super::scenario::{Act, Change, Scenario};
-use super::sessions::{TIMEOUT, Table, WAIT, hero_of, is_encrypted, settings, shares_steps};
+use super::sessions::{Table, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use game::{
     ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
@@ -56,15 +55,34 @@ pub struct VirtualSetup {
     pub numbered_every: Option<Duration>,
     /// A difference to plant, and in which seat.
     pub inject: Option<(usize, Inject)>,
-    /// A fault of the protocol to plant.
-    pub sabotage: Option<Sabotage>,
-    /// A seat that keeps to no rule.
-    pub byzantine: Option<ByzantinePlan>,
 }
 
-/// What came of a match.
+/// The links and the computers of a match from the start on.
 #[derive(Clone, Debug)]
-pub struct VirtualResult {
+pub struct Conditions {
+    /// Faults of each way, from each node to each: row by row.
+    pub links: Vec<LinkFaults>,
+    /// Each peer's clock.
+    pub clocks: Vec<PeerClock>,
+    /// The instant at which each peer starts.
+    pub starts: Vec<Time>,
+}
+
+impl Conditions {
+    /// Gives all links the same faults, and nobody anything else.
+    #[must_use]
+    pub fn steady(peers: usize, link: LinkFaults) -> Self {
+        Self {
+            links: vec![link; peers * peers],
+            clocks: vec![PeerClock::default(); peers],
+            starts: vec![Time(0); peers],
+        }
+    }
+}
+
+/// The result of a match; `F` is what its [`Interference`] has found out.
+#[derive(Clone, Debug)]
+pub struct VirtualResult<F = ()> {
     /// How it ended for each peer, or why it did not.
     pub ends: Vec<PeerEnd>,
     /// What did not hold.
@@ -81,8 +99,10 @@ pub struct VirtualResult {
     pub stopped_after: Option<Duration>,
     /// From a planted difference to the end of the match for all: then all have named it.
     pub named_after: Option<Duration>,
-    /// What a byzantine seat cost, if there was one.
-    pub byzantine: Option<ByzantineFigures>,
+    /// Whether each seat kept to the rules.
+    pub honest: Vec<bool>,
+    /// The findings of what interfered.
+    pub found: F,
 }
 
 /// How the match ended for one peer.
@@ -123,59 +143,70 @@ impl PeerEnd {
     }
 }
 
-/// A match that is being played.
-pub struct VirtualMatch {
-    setup: VirtualSetup,
-    scenario: Scenario,
-    architecture: Architecture,
-    world: VirtualWorld<Machine<Match>, Machine<Server>, FaultyLinks>,
-    audit: Audit,
-    saboteur: Option<Saboteur>,
-    attacker: Option<Attacker>,
-    steps: Option<SharedSteps>,
-    /// What the byzantine seat has cost so far.
-    figures: ByzantineFigures,
-    paces: Vec<Pace>,
-    next_act: usize,
+/// A match that is being played; `I` interferes with it, and by default nothing does.
+pub struct VirtualMatch<I = ()> {
+    /// The setup.
+    pub setup: VirtualSetup,
+    /// The links and the computers from the start on.
+    pub conditions: Conditions,
+    /// The nodes and the network.
+    pub world: VirtualWorld<Machine<Match>, Machine<Server>, FaultyLinks>,
+    /// The oracles that watch all peers.
+    pub audit: Audit,
+    /// The interference.
+    pub interference: I,
+    /// From here on nothing goes wrong any more.
+    pub quiet_at: Time,
     /// Ticks of each peer when the match should be at its pace again, and when that was.
-    paced_from: Option<(Time, Vec<Tick>)>,
+    pub paced_from: Option<(Time, Vec<Tick>)>,
+    architecture: Architecture,
+    steps: Option<SharedSteps>,
     planted_at: Option<Time>,
-    /// When the first peer crashed.
-    gone_at: Option<Time>,
 }
 
 impl VirtualMatch {
+    /// A match with which nothing interferes; all links do the same to datagrams.
+    #[must_use]
+    pub fn steady(setup: VirtualSetup, link: LinkFaults) -> Self {
+        let conditions = Conditions::steady(setup.peers, link);
+        Self::new(setup, conditions, ())
+    }
+}
+
+impl<I: Interference> VirtualMatch<I> {
     /// All peers before the first datagram.
     ///
     /// # Panics
-    /// If there are not as many controllers as peers, or the scenario is one of another number of peers.
+    /// If there are not as many controllers as peers, or the conditions are those of another number of peers.
     #[must_use]
-    pub fn new(setup: VirtualSetup, scenario: Scenario) -> Self {
-        Self::with(setup, scenario, Architecture::P2p)
+    pub fn new(setup: VirtualSetup, conditions: Conditions, interference: I) -> Self {
+        Self::with(setup, conditions, Architecture::P2p, interference)
     }
 
-    fn with(setup: VirtualSetup, scenario: Scenario, architecture: Architecture) -> Self {
-        assert!(setup.controllers.len() == setup.peers && scenario.clocks.len() == setup.peers);
+    fn with(
+        setup: VirtualSetup,
+        conditions: Conditions,
+        architecture: Architecture,
+        interference: I,
+    ) -> Self {
+        assert!(setup.controllers.len() == setup.peers && conditions.clocks.len() == setup.peers);
         let nodes = setup.peers + usize::from(architecture != Architecture::P2p);
         let mut network = SimNetwork::new(nodes, FaultyLinks::new(nodes, setup.seed));
-        for (way, faults) in scenario.links.iter().enumerate() {
+        for (way, faults) in conditions.links.iter().enumerate() {
             *network.links.faults(way / nodes, way % nodes) = *faults;
         }
-        let peers = (0..setup.peers).map(|seat| Machine::new(scenario.clocks[seat], scenario.starts[seat]));
+        let peers =
+            (0..setup.peers).map(|seat| Machine::new(conditions.clocks[seat], conditions.starts[seat]));
         let mut game = Self {
             world: VirtualWorld::new(network, peers.collect(), None),
             audit: Audit::new(nodes, setup.inject.is_some()),
-            saboteur: setup.sabotage.map(|what| Saboteur::new(what, setup.seed)),
-            attacker: setup.byzantine.clone().map(|plan| Attacker::new(plan, setup.seed)),
             steps: shares_steps(setup.seed).then(SharedSteps::default),
-            figures: ByzantineFigures::default(),
-            paces: vec![Pace::default(); setup.peers],
-            scenario,
-            architecture,
-            next_act: 0,
+            quiet_at: Time(0),
             paced_from: None,
             planted_at: None,
-            gone_at: None,
+            conditions,
+            architecture,
+            interference,
             setup,
         };
         game.count_conditions();
@@ -184,10 +215,9 @@ impl VirtualMatch {
 
     /// Plays it to its end.
     #[must_use]
-    pub fn play(mut self) -> VirtualResult {
+    pub fn play(mut self) -> VirtualResult<I::Findings> {
         self.play_until(self.patience());
-        let byzantine = self.byzantine();
-        for node in (0..self.nodes()).filter(|&node| Some(node) != byzantine) {
+        for node in (0..self.nodes()).filter(|&node| self.interference.is_honest(node)).collect::<Vec<_>>() {
             if let Some((at, bytes)) = self.world.network.amplified(node) {
                 let what = format!("an answer of {bytes} bytes is larger than what was asked");
                 self.audit.violated(Oracle::Bounds, node, at, what);
@@ -211,14 +241,14 @@ impl VirtualMatch {
     }
 
     /// The peers that keep to the rules.
-    fn honest(&self) -> impl Iterator<Item = usize> + use<> {
-        let byzantine = self.byzantine();
-        (0..self.setup.peers).filter(move |&peer| Some(peer) != byzantine)
+    pub fn honest(&self) -> impl Iterator<Item = usize> {
+        (0..self.setup.peers).filter(|&peer| self.interference.is_honest(peer))
     }
 
     /// Whether the peers are clients of a server.
-    const fn is_served(&self) -> bool {
-        self.world.server.is_some()
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        self.architecture != Architecture::P2p
     }
 
     /// The time in the network.
@@ -273,15 +303,12 @@ impl VirtualMatch {
 
     /// To the next instant at which something happens, and what happens there.
     fn step(&mut self) {
-        let act = self.scenario.acts.get(self.next_act).map(|&(at, _)| at);
-        let attack = self.attacker.as_ref().and_then(Attacker::next_at);
         let idle = self.world.now().plus(PATIENCE);
-        if let Err(node) = self.world.turn(act.into_iter().chain(attack).chain([idle])) {
+        if let Err(node) = self.world.turn(self.interference.next_at().into_iter().chain([idle])) {
             let now = self.world.now();
             self.audit.violated(Oracle::Bounds, node, now, "a timer that is due does nothing".into());
         }
-        self.act();
-        self.attack();
+        I::act(self);
         self.world.receive();
         for peer in 0..self.setup.peers {
             self.advance(peer);
@@ -290,84 +317,9 @@ impl VirtualMatch {
         self.watch_pace();
     }
 
-    /// Everything of the scenario that is due.
-    fn act(&mut self) {
-        while let Some(&(at, act)) = self.scenario.acts.get(self.next_act)
-            && at <= self.world.now()
-        {
-            self.next_act += 1;
-            self.do_act(act);
-        }
-    }
-
-    fn do_act(&mut self, act: Act) {
-        let now = self.world.now();
-        match act {
-            Act::Link(from, to, change) => {
-                change.apply(self.world.network.links.faults(from, to));
-                if let Change::Delay(_, true) = change {
-                    self.fired(Fault::DelayStep);
-                }
-            }
-            Act::Calm => self.calm(),
-            Act::Pause(peer, length, fault) if self.world.players[peer].is_running() => {
-                self.world.players[peer].pause(now.plus(length));
-                self.fired(fault);
-            }
-            Act::Slow(peer, cost) => {
-                self.world.players[peer].cost = cost;
-                if !cost.is_zero() {
-                    self.fired(Fault::SlowComputer);
-                }
-            }
-            Act::Crash(peer) => self.crash(peer),
-            Act::Leave(peer) => self.leave(peer),
-            Act::Rebind(peer) => self.world.network.rebind(peer),
-            Act::Replay(peer) => self.world.network.replay(now, peer),
-            Act::Garbage(peer, count, fault) => self.world.network.garbage(now, peer, count, fault),
-            Act::Spoof(peer) => self.world.network.spoof(now, peer),
-            Act::Pause(..) => {}
-        }
-    }
-
-    fn calm(&mut self) {
-        let nodes = self.nodes();
-        for (way, &faults) in self.scenario.links.iter().enumerate() {
-            let link = self.world.network.links.faults(way / nodes, way % nodes);
-            // Who cuts a link joins it again.
-            *link = LinkFaults { cut: link.cut, ..faults };
-        }
-        for peer in &mut self.world.players {
-            peer.cost = Duration::ZERO;
-        }
-    }
-
-    fn crash(&mut self, peer: usize) {
-        if self.world.players[peer].is_open() {
-            self.world.players[peer].crash();
-            self.gone_at.get_or_insert(self.world.now());
-            self.fired(Fault::Crash);
-            self.pace_again();
-        }
-    }
-
-    fn leave(&mut self, peer: usize) {
-        if self.world.players[peer].is_running() {
-            self.world.players[peer].leave();
-            self.fired(Fault::Leave);
-            self.pace_again();
-        }
-    }
-
     /// Notes that a fault took effect.
-    fn fired(&mut self, fault: Fault) {
+    pub fn fired(&mut self, fault: Fault) {
         self.world.network.links.fired(fault);
-    }
-
-    /// Those who stay wait for one who is gone until their timeout: the pace counts after that.
-    fn pace_again(&mut self) {
-        self.scenario.quiet_at = self.scenario.quiet_at.max(self.world.now().plus(TIMEOUT));
-        self.paced_from = None;
     }
 
     /// Lets a peer do what is due, and sends what it sends.
@@ -382,27 +334,20 @@ impl VirtualMatch {
         if !self.world.players[peer].is_running() || !(self.is_served() || self.world.is_due(peer)) {
             return;
         }
-        let (byzantine, is_served) = (self.byzantine(), self.is_served());
-        let is_honest = byzantine != Some(peer);
+        let (is_honest, is_served) = (self.interference.is_honest(peer), self.is_served());
         if is_honest {
             self.give_numbered(peer);
         }
-        let (audit, log, pace) = (&mut self.audit, self.world.network.log(), &mut self.paces[peer]);
+        let (audit, log) = (&mut self.audit, self.world.network.log());
         let injected =
             self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer).map(|(_, what)| what.tick);
-        let (planted_at, saboteur, figures) = (&mut self.planted_at, &self.saboteur, &mut self.figures);
+        let (planted_at, interference) = (&mut self.planted_at, &mut self.interference);
         let ran = |due: &DueTick, hash: &StateHash| {
-            if let Some(saboteur) = saboteur {
-                saboteur.ran(peer, due.inputs.tick);
+            interference.ran(peer, now, due);
+            // What a server makes of late inputs is no order of theirs.
+            if is_honest && !is_served {
+                audit.ran(peer, now, due, hash);
             }
-            if is_honest {
-                // What a server makes of late inputs is no order of theirs.
-                if !is_served {
-                    audit.ran(peer, now, due, hash);
-                }
-                figures.has_departed |= byzantine.is_some_and(|seat| surrenders(due, seat));
-            }
-            pace.ran(now);
             log.note(b't', now.0 << 3 | peer as u64, hash.whole);
             if injected == Some(due.inputs.tick) {
                 *planted_at = Some(now);
@@ -417,7 +362,7 @@ impl VirtualMatch {
         if self.world.players[peer].is_over() {
             self.world.players[peer].ended_at = now;
         }
-        self.watch_honest(peer);
+        I::advanced(self, peer);
     }
 
     /// Gives the numbered commands that are due.
@@ -425,8 +370,7 @@ impl VirtualMatch {
         let (now, Some(every)) = (self.world.now(), self.setup.numbered_every) else { return };
         while self.world.players[peer].gives_at(every, now) {
             let number = self.audit.next_number(peer);
-            let given =
-                self.saboteur.as_mut().map_or(ArrayVec::from_iter([number]), |s| s.numbers(peer, number));
+            let given = self.interference.numbers(peer, number);
             // A command that finds no room is refused, and not given.
             let taken = given.into_iter().all(|number| self.submit(peer, numbered(number)));
             if taken {
@@ -439,44 +383,20 @@ impl VirtualMatch {
         // What a slow computer sends leaves when it is done.
         let at = self.world.now().plus(self.world.players[peer].cost);
         while let Some(transmit) = self.world.players[peer].poll_transmit() {
-            let (to, bytes) = (transmit.to, transmit.datagram.bytes());
-            let network = &mut self.world.network;
-            if let Some(attacker) = &mut self.attacker {
-                let session = self.world.players[peer].node().map(Match::session);
-                attacker.learn(peer, session);
-                if attacker.takes(at, peer, (to, bytes), network) {
-                    continue;
-                }
-            }
-            let sent = match &mut self.saboteur {
-                Some(saboteur) => saboteur.tamper(at, peer, bytes),
-                None => {
-                    self.audit.sent(peer, at, bytes.len());
-                    self.world.network.send(at, peer, to, bytes);
-                    Vec::new()
-                }
-            };
-            for (later, bytes) in sent {
-                self.audit.sent(peer, at, bytes.len());
-                self.world.network.send(at.plus(later), peer, to, &bytes);
-            }
-            self.world.players[peer].sent += 1;
-            if let Some(stop) = self.scenario.stop.filter(|stop| stop.peer == peer)
-                && self.world.players[peer].sent == stop.after
-            {
-                if stop.says_bye {
-                    self.leave(peer);
-                } else {
-                    return self.crash(peer);
-                }
-            }
+            I::send(self, peer, at, &transmit);
         }
+    }
+
+    /// Sends a datagram of a peer at this instant.
+    pub fn send(&mut self, peer: usize, at: Time, to: SocketAddr, bytes: &[u8]) {
+        self.audit.sent(peer, at, bytes.len());
+        self.world.network.send(at, peer, to, bytes);
     }
 
     /// Notes where all are once the match should be at its pace again.
     fn watch_pace(&mut self) {
         const PACED_AFTER: Duration = Duration::from_secs(5);
-        if self.paced_from.is_none() && self.world.now() >= self.scenario.quiet_at.plus(PACED_AFTER) {
+        if self.paced_from.is_none() && self.world.now() >= self.quiet_at.plus(PACED_AFTER) {
             let ticks = (0..self.setup.peers).map(|peer| self.audit.peer(peer).next).collect();
             self.paced_from = Some((self.world.now(), ticks));
         }
@@ -485,15 +405,15 @@ impl VirtualMatch {
     /// Counts what holds from the beginning.
     fn count_conditions(&mut self) {
         let nodes = self.nodes();
-        let links = &self.scenario.links;
+        let links = &self.conditions.links;
         let is_skewed =
             (0..nodes * nodes).any(|way| links[way].delay != links[way % nodes * nodes + way / nodes].delay);
-        let clocks = &self.scenario.clocks;
+        let clocks = &self.conditions.clocks;
         let conditions = [
             (is_skewed, Fault::Asymmetry),
             (clocks.iter().any(|clock| clock.drift_ppm != 0), Fault::ClockDrift),
             (clocks.iter().any(|clock| clock.offset_us != 0), Fault::ClockOffset),
-            (self.scenario.starts.iter().any(|&start| start > Time(0)), Fault::LateJoin),
+            (self.conditions.starts.iter().any(|&start| start > Time(0)), Fault::LateJoin),
         ];
         for (_, fault) in conditions.into_iter().filter(|&(holds, _)| holds) {
             self.fired(fault);
@@ -501,7 +421,8 @@ impl VirtualMatch {
     }
 
     /// How many nodes there are, with the server.
-    fn nodes(&self) -> usize {
+    #[must_use]
+    pub fn nodes(&self) -> usize {
         self.setup.peers + usize::from(self.architecture != Architecture::P2p)
     }
 
@@ -516,8 +437,7 @@ impl VirtualMatch {
             map: &self.setup.map,
             teams: (0..self.setup.peers as u8).collect(),
             is_fair: self.setup.is_fair,
-            // A saboteur rewrites datagrams without their keys.
-            is_encrypted: is_encrypted(self.setup.seed) && self.setup.sabotage.is_none(),
+            is_encrypted: is_encrypted(self.setup.seed) && !self.interference.reads_datagrams(),
         }
     }
 
@@ -534,9 +454,7 @@ impl VirtualMatch {
         };
         let inject = self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer);
         let inject = inject.map(|(_, inject)| inject.clone());
-        let inject = inject.or_else(|| self.setup.sabotage.and_then(|sabotage| sabotage.inject(peer)));
-        let byzantine = self.setup.byzantine.as_ref().filter(|plan| plan.seat == peer);
-        let inject = inject.or_else(|| byzantine.and_then(|plan| plan.deviation(*tick_rate)));
+        let inject = inject.or_else(|| self.interference.deviation(peer, *tick_rate));
         Match::new(
             session,
             MatchOptions {
@@ -550,11 +468,6 @@ impl VirtualMatch {
             },
         )
     }
-}
-
-/// Whether a seat gives up in this tick, as one does that departs.
-fn surrenders(due: &DueTick, seat: usize) -> bool {
-    due.inputs.inputs.get(seat).is_some_and(|input| input.commands.contains(&Command::Surrender))
 }
 
 #[cfg(test)]
@@ -577,11 +490,9 @@ mod tests {
             input_delay: InputDelay::Auto,
             numbered_every: None,
             inject: Some((1, Inject { tick: Tick(120), field: "units[0].hp".into() })),
-            sabotage: None,
-            byzantine: None,
         };
         let link = LinkFaults { delay: Duration::from_millis(30), ..LinkFaults::default() };
-        let mut game = VirtualMatch::new(setup, Scenario::steady(3, link));
+        let mut game = VirtualMatch::steady(setup, link);
         game.steps = is_shared.then(SharedSteps::default);
         let result = game.play();
         assert!(result.ends[0].desync().is_some() && result.violations.is_empty());

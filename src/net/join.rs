@@ -131,8 +131,8 @@ impl Seat {
         self.confirm.config.architecture
     }
 
-    /// The host's answer and the connection's protection: for tests that speak for a guest.
-    #[doc(hidden)]
+    /// The host's answer and the connection's protection, for who speaks past a session.
+    #[cfg(feature = "doors")]
     #[must_use]
     pub fn into_parts(self) -> (JoinConfirm, PacketProtection) {
         (self.confirm, self.protection)
@@ -453,10 +453,11 @@ impl Join {
     pub fn take_seat(&mut self) -> Option<Seat> {
         let Phase::Entering(entering) = &self.phase else { return None };
         let confirm = entering.confirmed?;
-        let protection = entering.protection.clone();
-        self.phase = Phase::Closed;
+        let Phase::Entering(entering) = core::mem::replace(&mut self.phase, Phase::Closed) else {
+            return None;
+        };
         let out = core::mem::replace(&mut self.out, Outbox::new(Traffic::default()));
-        Some(Seat { guest: self.guest.clone(), confirm, protection, out })
+        Some(Seat { guest: self.guest.clone(), confirm, protection: entering.protection, out })
     }
 
     /// Stops asking.

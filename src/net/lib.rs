@@ -26,13 +26,15 @@ mod table;
 mod time;
 mod wire;
 
+/// Whether what only attackers need is part of this build: ways past a session, and rules that can be broken.
+pub const DOORS_OPEN: bool = cfg!(feature = "doors");
+
 pub use client::{ClientSession, UpdateCounts};
 pub use connection::keys::{Entropy, RoomCode};
 pub use connection::protection::{
-    DATAGRAM_BYTES_MAX, OpenError, Opened, OpeningRoom, PacketProtection, SealedPacket,
+    DATAGRAM_BYTES_MAX, ENVELOPE_BYTES, OpenError, Opened, OpeningRoom, PacketProtection, SealedPacket,
+    TAG_BYTES,
 };
-#[doc(hidden)]
-pub use connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
 pub use connection::signing::Signature;
 pub use connection::words::AuthString;
 pub use connection::{
@@ -45,7 +47,7 @@ pub use join::{Join, Seat};
 pub use lockstep::gate::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use lockstep::heads::Equivocation;
 pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession};
-#[doc(hidden)]
+#[cfg(feature = "doors")]
 pub use mutation::Mutation;
 pub use outbox::{Source, Transmit};
 pub use server::{BITS_PER_S_USUAL, ClientCounts, ClientStatus, ServerConfig, ServerSession, ServerTick};

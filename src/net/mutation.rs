@@ -1,17 +1,19 @@
 //! Rules of this module that can be broken on purpose, one at a time and for the whole process. Each was broken once; the
-//! campaign of adversaries must find each of them when it is broken again. Builds without debug assertions, as a release
-//! is, contain none of this.
+//! campaign of adversaries must find each of them when it is broken again. Only builds with the feature `doors` can.
 
+#[cfg(feature = "doors")]
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Declares the mutations and their names.
 macro_rules! mutations {
     ($($(#[$note:meta])* $variant:ident = $number:literal, $word:literal;)*) => {
         /// A rule that is broken.
+        #[cfg_attr(not(feature = "doors"), expect(unreachable_pub, reason = "only the campaign breaks rules"))]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Mutation { $($(#[$note])* $variant = $number,)* }
 
+        #[cfg(feature = "doors")]
         impl Mutation {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
@@ -49,19 +51,25 @@ mutations! {
 }
 
 /// The number of the mutation that is planted; 0 for none.
+#[cfg(feature = "doors")]
 static PLANTED: AtomicU8 = AtomicU8::new(0);
 
 impl Mutation {
-    /// Whether this build can plant any.
-    pub const ARE_POSSIBLE: bool = cfg!(debug_assertions);
-
     /// Plants it in this process.
+    #[cfg(feature = "doors")]
     pub fn plant(self) {
         PLANTED.store(self as u8, Ordering::Relaxed);
     }
 
     /// Whether it is planted.
+    #[cfg(feature = "doors")]
     pub(crate) fn is_planted(self) -> bool {
-        Self::ARE_POSSIBLE && PLANTED.load(Ordering::Relaxed) == self as u8
+        PLANTED.load(Ordering::Relaxed) == self as u8
+    }
+
+    /// Whether it is planted: never.
+    #[cfg(not(feature = "doors"))]
+    pub(crate) const fn is_planted(self) -> bool {
+        false
     }
 }

@@ -126,8 +126,8 @@ fn the_handshake_of_the_document_is_what_both_sessions_send() {
     let ids = (answer.connection_id, said.connection_id);
     let mut at_host = PacketProtection::encrypted(ids, to_guest, to_host);
     let body = at_host.open(entry, &mut OpeningRoom::new()).expect("it opens").body.to_vec();
-    let at_guest = PacketProtection::encrypted((ids.1, ids.0), to_host, to_guest);
-    assert_eq!(at_guest.seal_as(0, PacketId::JoinEntry as u8, &body).bytes(), &entry[..]);
+    let mut at_guest = PacketProtection::encrypted((ids.1, ids.0), to_host, to_guest);
+    assert_eq!(at_guest.seal(PacketId::JoinEntry as u8, &body).bytes(), &entry[..]);
 
     let encoded = generator.compress();
     let mut block = String::from("```handshake\n");

@@ -1,12 +1,7 @@
 //! Sessions, matches and servers in virtual time, and the bytes between them.
 
-mod adversary;
 mod allocations;
-mod byzantine;
-mod campaigns;
-mod entry;
 mod fair;
-mod floods;
 mod handshake;
 mod heads;
 mod insiders;
@@ -22,5 +17,4 @@ mod served;
 mod session;
 mod stalls;
 mod talk;
-mod virtual_matches;
 mod watch;

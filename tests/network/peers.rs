@@ -460,3 +460,46 @@ pub(crate) fn mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) -> Vec<
     };
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
 }
+
+/// A peer that never sends what `is_withheld` picks.
+pub(crate) fn withholds(is_withheld: impl Fn(Time, SocketAddr, PacketId) -> bool + 'static) -> Wire {
+    Box::new(move |now, to, bytes| {
+        let id = PacketId::of(bytes[0]).expect("a packet");
+        (!is_withheld(now, to, id)).then(|| bytes.to_vec())
+    })
+}
+
+/// The honest peers ran all ticks alike, and no tick of theirs was later than a silence and a whole stall budget.
+pub(crate) fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
+    let honest: Vec<&Peer> =
+        (0..peers.len()).filter(|&i| i != liar && !peers[i].dead).map(|i| &peers[i]).collect();
+    for peer in &honest {
+        let seen = (&peer.ends[..], peer.inputs.len());
+        assert_eq!(seen, (&[End::Finished][..], ticks), "{what}: {}", peer.address);
+        assert_eq!(peer.inputs, honest[0].inputs, "{what}: {}", peer.address);
+        let longest = peer.stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+        assert!(longest < Duration::from_secs(20), "{what}: {} stalled for {longest:?}", peer.address);
+        let gone = peer.departed.iter().map(|departed| departed.0.index());
+        assert!({ gone }.all(|seat| seat == liar || peers[seat].dead), "{what}: {:?}", peer.departed);
+    }
+}
+
+/// The honest peers ran all ticks, and none of them departed.
+pub(crate) fn honest_finish(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
+    for peer in peers.iter().enumerate().filter(|(n, _)| *n != liar).map(|(_, peer)| peer) {
+        let seen = (&peer.ends[..], peer.inputs.len());
+        assert_eq!(seen, (&[End::Finished][..], ticks), "{what}: {}", peer.address);
+        let gone = peer.departed.iter().map(|departed| departed.0.index());
+        assert!({ gone }.all(|seat| seat == liar), "{what}: {:?}", peer.departed);
+    }
+}
+
+/// Withholds the inputs from the last peer for `length` at the beginning of each `every`.
+pub(crate) fn withholds_for(victim: SocketAddr, length: Duration, every: Duration) -> Wire {
+    const PLAYING: Time = Time(2_500_000);
+    Box::new(move |now, to, bytes| {
+        let since = now.since(PLAYING).as_micros() % every.as_micros();
+        let is_withheld = now > PLAYING && to == victim && since < length.as_micros();
+        Some(if is_withheld { with_header(bytes, |header| header.count = 0) } else { bytes.to_vec() })
+    })
+}

@@ -200,13 +200,16 @@ fn enveloped(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (connection, counter) = (word(1), u16::from_le_bytes([bytes[5], bytes[6]]));
     let ends =
         [(connection, 0), (0, connection)].map(|ids| PacketProtection::encrypted(ids, [1; 32], [1; 32]));
-    let [mut opener, seal] = ends;
+    let [mut opener, mut seal] = ends;
     let mut room = OpeningRoom::new();
     let opened = opener.open(bytes, &mut room);
     let Opened { packet_id: id, body: inside, .. } = opened.map_err(|error| error.to_string())?;
     let inside = inside.to_vec();
     let says = format!("{:?} to connection {connection:08x}, number {counter}", PacketId::of(id));
-    let again = seal.seal_as(counter.into(), id, &inside).bytes().to_vec();
+    // A number is used once each.
+    let earlier = (0..counter).map(|_| seal.seal(id, &[])).count();
+    assert_eq!(earlier, usize::from(counter));
+    let again = seal.seal(id, &inside).bytes().to_vec();
     let mut example = Example::new(&format!("{:?}", PacketId::of(id).ok_or("no such id")?), "body");
     example.bytes = inside;
     let (mut meaning, inside) = example.read()?;

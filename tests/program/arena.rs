@@ -25,7 +25,7 @@ pub(crate) struct Ended {
 
 /// `arena` with these words, in an environment whose data folder is `home`.
 pub(crate) fn command(home: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+    let mut command = Command::new(crate::program());
     prepare(&mut command, home, words);
     command
 }
@@ -33,7 +33,7 @@ pub(crate) fn command(home: &Path, words: &[&str]) -> Command {
 /// The same inside a network namespace.
 pub(crate) fn command_in(namespace: &str, home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("ip");
-    command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_arena")]);
+    command.args(["netns", "exec", namespace, crate::program()]);
     prepare(&mut command, home, words);
     command
 }

@@ -107,7 +107,6 @@ fn a_match_takes_and_writes_files_whose_names_are_no_unicode() {
     assert_eq!(fs::read_dir(recorded).expect("the data folder").count(), 1);
     // A check hands such names on to other processes.
     folder.run(&[&"check", &"--seed=1", &"--ticks=30", &flag("--map=", &map)]);
-    folder.run(&[&"balance", &"--suite=levels", &"--matches=1", &flag("--map=", &map)]);
 }
 
 #[test]
@@ -221,17 +220,12 @@ impl Tried {
         assert_eq!(server.end().json()["replay"], Value::from(record.display().to_string()));
     }
 
-    /// A check, a sweep, and studies.
+    /// Checks, and studies.
     fn studies(&self, data: &[(&str, &Path)]) {
         let replay = self.folder.file("replay", "mra");
         fs::copy(REPLAY, &replay).expect("copied");
         self.run(&["check", "--seed=1", "--ticks=30"], data);
         self.run(&["check"], &[("--against", &replay)]);
-        let sweep = ["balance", "--suite=levels", "--matches=1", "--tick-rate=30"];
-        let results = self.folder.file("results", "txt");
-        self.run(&[&sweep[..], &["--shard=0/1"]].concat(), &[data, &[("--results", &*results)]].concat());
-        self.run(&sweep, &[data, &[("--rebuild", &*results)]].concat());
-
         let study = ["compare", "--quick", "--seeds=1"];
         let [csv, orders, html, figures, tables] =
             ["csv", "orders", "html", "figures", "tables"].map(|ending| self.folder.file("study", ending));
@@ -283,18 +277,6 @@ fn saved(text: &str) -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
-/// A short sweep of `arena balance`.
-const SWEEP: [&str; 5] = ["balance", "--matches=1", "--suite=levels", "--map=duel", "--tick-rate=30"];
-
-/// What `arena balance` writes of a shard of it.
-fn results(home: &Path) -> String {
-    let file = home.join("shard");
-    let flag = format!("--results={}", file.display());
-    let ended = run(home, &[&SWEEP[..], &["--shard=0/1", &flag]].concat());
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    fs::read_to_string(file).expect("results")
-}
-
 #[test]
 fn every_text_file_is_read_as_editors_save_it() {
     let home = tempfile::tempdir().expect("a folder");
@@ -305,13 +287,12 @@ fn every_text_file_is_read_as_editors_save_it() {
     let study = String::from_utf8(study).expect("text");
     let link = "ms,delay_ms\n0,20\n10,30\n".to_owned();
     let play = ["play", "--headless", "--ticks=1", "--record=off", "--json"];
-    let kinds: [(&str, String, &[&str], &str); 6] = [
+    let kinds: [(&str, String, &[&str], &str); 5] = [
         ("map", asset("maps/duel"), &play, "--map="),
         ("rules", asset("rules/standard"), &play, "--rules="),
         ("script", script, &play, "--script="),
         ("study", study, &["compare"], "--rebuild="),
         ("link", link, &["compare", "--quick", "--seeds=1"], "--link=trace="),
-        ("results", results(home.path()), &SWEEP, "--rebuild="),
     ];
     for (kind, text, words, flag) in kinds {
         for (way, bytes) in saved(&text) {
@@ -350,31 +331,19 @@ fn a_study_that_may_not_be_cited_says_so_however_its_file_is_saved() {
 #[test]
 fn what_a_text_says_does_not_depend_on_how_it_is_saved() {
     let home = tempfile::tempdir().expect("a folder");
-    let text = |bytes: Vec<u8>, words: &[&str], flag: &str| {
+    let link = |bytes: Vec<u8>| {
         let file = home.path().join("text");
         fs::write(&file, bytes).expect("written");
-        let ended = run(home.path(), &[words, &[&format!("{flag}{}", file.display())]].concat());
+        let flag = format!("--link=trace={}", file.display());
+        let ended = run(home.path(), &["compare", "--quick", "--seeds=1", "--json", &flag]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        ended.json()
-    };
-    let link = |bytes| {
-        let study = text(bytes, &["compare", "--quick", "--seeds=1", "--json"], "--link=trace=");
-        study["cells"].clone()
-    };
-    let balance = |bytes| {
-        let report = text(bytes, &[&SWEEP[..], &["--json"]].concat(), "--rebuild=");
-        (report["figures"].clone(), report["lines"].clone(), report["ticks"].clone())
+        ended.json()["cells"].clone()
     };
     let trace = |delay: u32| format!("ms,delay_ms\n0,{delay}\n10,{}\n", delay + 10);
     let plain = link(trace(20).into());
     assert!(plain[0].is_object() && plain != link(trace(80).into()), "{plain}");
-    let results = results(home.path());
-    let whole = balance(results.clone().into());
     for (way, bytes) in saved(&trace(20)).into_iter().take(2) {
         assert_eq!(link(bytes), plain, "{way}");
-    }
-    for (way, bytes) in saved(&results).into_iter().take(2) {
-        assert_eq!(balance(bytes), whole, "{way}");
     }
 }
 
@@ -434,8 +403,6 @@ fn tables_are_plain_in_every_locale() {
     study.write(fs::File::create(&csv).expect("a file")).expect("written");
     let study = run(home.path(), &["compare", "--rebuild", &csv.display().to_string()]).stdout;
     assert!(study.is_ascii() && study.contains("CPU per tick, us"), "{study}");
-    let sweep = run(home.path(), &SWEEP).stdout;
-    assert!(sweep.is_ascii() && sweep.contains("hard v normal"), "{sweep}");
 }
 
 /// `arena` where no file can have more than `blocks` times 512 bytes, as on a disk that is full.

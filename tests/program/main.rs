@@ -1,10 +1,7 @@
 //! The program as users and other programs run it, real sockets, and the studies made with it.
 
 mod addresses;
-#[cfg(target_os = "linux")]
-mod adversary;
 mod arena;
-mod balance;
 mod bench;
 mod cable;
 mod cli;
@@ -29,3 +26,8 @@ mod streams;
 mod study;
 mod usage;
 mod version;
+
+/// The program, which cargo has built for these tests.
+const fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_arena")
+}

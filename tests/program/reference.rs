@@ -470,10 +470,8 @@ fn checks(home: &Path, outputs: &mut Outputs) {
     outputs.add("Desync reports", &serde_json::from_str(&read).expect("JSON"));
     let bundle = report.replace(".json", ".bundle");
     outputs.add("JSON of `check --bundle`", &ran(home, &format!("check --bundle {bundle} --json")));
-    outputs.add(title, &ran(home, "check --virtual --faults --matches 2 --ticks 300 --seed 1 --json"));
+    outputs.add(title, &ran(home, "check --virtual --matches 2 --ticks 300 --seed 1 --json"));
     outputs.add(title, &ran(home, &format!("check --against {} --json", golden())));
-    let baseline = ran(home, "check --virtual --baseline --ticks 120 --seed 1 --json");
-    outputs.add("JSON of `check --virtual --baseline`", &baseline);
 }
 
 fn replays(home: &Path, outputs: &mut Outputs) {
@@ -507,8 +505,6 @@ fn study_file(home: &Path) -> String {
 fn measurements(home: &Path, outputs: &mut Outputs) {
     let rebuild = format!("compare --rebuild {} --json", study_file(home));
     outputs.add("JSON of `compare`", &ran(home, &rebuild));
-    let balance = "balance --suite=levels --matches=1 --map=duel --tick-rate=30 --json";
-    outputs.add("JSON of `balance`", &ran(home, balance));
     let bench = run(home, &["bench", "--brief", "--units=200", "--json"]);
     outputs.add("JSON of `bench`", &bench.json());
 }

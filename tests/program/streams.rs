@@ -131,7 +131,7 @@ fn what_stands_alone_survives_its_streams() {
     tries(&["discover", "--for=0.1", "--json"], 0);
     let works = run(home.path(), &["doctor", "--for=0.5"]).code.expect("a code");
     tries(&["doctor", "--for=0.5"], works);
-    tries(&["balance", "--matches=1", "--suite=mirror", "--map=duel", "--tick-rate=30"], 0);
+    tries(&["check", "--virtual", "--ticks=60", "--seed=1"], 0);
     tries(&["bench", "--brief", "--units=200"], 0);
     tries(&["bench", "--brief", "--units=200", "--json"], 0);
     let csv = home.path().join("rows.csv");

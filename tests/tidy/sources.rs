@@ -71,6 +71,7 @@ const CRATES: &[(&str, &str)] = &[
     ("src/replay", "lib"),
     ("src/sim", "lib"),
     ("src/transport", "lib"),
+    ("tests/campaign/src", "lib"),
     ("benches/simulation/src", "main"),
     ("benches/versus/src", "main"),
 ];

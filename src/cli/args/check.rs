@@ -5,20 +5,15 @@ use std::path::PathBuf;
 
 use super::{ARCHITECTURES, BotChoice, SeatInjection, input_delay, one_of, tick_rate};
 use lab::Shard;
-use net::{Architecture, InputDelay, Mutation};
+use net::{Architecture, InputDelay};
 use sim::{PLAYERS_MAX, Tick, TickRate};
 use transport::LinkSpec;
 
 /// Flags of matches to play, which have no meaning if none is played.
-const PLAYED: [&str; 24] = [
+const PLAYED: [&str; 19] = [
     "processes",
     "is_virtual",
-    "faults",
-    "byzantine",
-    "adversary",
-    "mutation",
     "shard",
-    "baseline",
     "matches",
     "seed",
     "ticks",
@@ -44,7 +39,7 @@ pub(crate) struct CheckArguments {
     /// Where the world is simulated. With a server there is one more process, and all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
-    /// Peers in each match: 2 by default; with `--faults`, `--byzantine` or `--adversary` each seed draws a number.
+    /// Peers in each match: 2 by default.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,
     /// Run each peer as a process, over real UDP; the default.
@@ -53,30 +48,10 @@ pub(crate) struct CheckArguments {
     /// Run all peers in this process, in virtual time: hundreds of matches a minute, deterministically.
     #[arg(long = "virtual", conflicts_with = "processes")]
     pub(crate) is_virtual: bool,
-    /// Let each seed draw faults of over 30 kinds. The bots are drawn, too.
-    #[arg(long, requires = "is_virtual")]
-    pub(crate) faults: bool,
-    /// Let each seed draw a byzantine seat: it withholds, lies, forges, replays, equivocates, or leaves at any step.
-    /// Nothing may panic, the others must end alike, and none of them may be lost or stall for longer than 20 s. With
-    /// a server, it is one of the clients.
-    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "baseline", "inject_desync"])]
-    pub(crate) byzantine: bool,
-    /// Let each seed draw an adaptive adversary: it reads the others' accounts of each other, and chooses attacks by
-    /// their effect, to take a seat from a player, the match from all, or their time. No honest seat may be lost, and
-    /// the match keeps at least 0.8 of its pace. With a server, it is one of the clients.
-    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "byzantine", "baseline", "inject_desync", "link"])]
-    pub(crate) adversary: bool,
-    /// Reintroduce one known defect of the protocol: the adversary must find it.
-    #[arg(long, value_name = "NAME", requires = "adversary", value_parser = mutation)]
-    pub(crate) mutation: Option<Mutation>,
     /// Play only shard K of N, counted from 0: every N-th seed, beginning with `--seed` + K. All shards together play
     /// all matches.
-    #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline")]
+    #[arg(long, value_name = "K/N", requires = "is_virtual")]
     pub(crate) shard: Option<Shard>,
-    /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram per tick) on the same
-    /// links instead, and print the cost of outages and bursts of losses.
-    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync", "matches", "jobs"])]
-    pub(crate) baseline: bool,
     /// Number of matches, with consecutive seeds.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) matches: u32,
@@ -96,7 +71,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rules: Option<PathBuf>,
     /// Bot in every seat.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with_all = ["faults", "byzantine", "adversary"])]
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
     pub(crate) bot: BotChoice,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]
@@ -131,18 +106,6 @@ pub(crate) struct CheckArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Parses a mutation's name.
-fn mutation(text: &str) -> Result<Mutation, String> {
-    if !Mutation::ARE_POSSIBLE {
-        return Err(
-            "only builds with debug assertions contain mutations: cargo run without --release".to_owned()
-        );
-    }
-    let names: Vec<&str> = Mutation::ALL.iter().map(|mutation| mutation.as_str()).collect();
-    let found = Mutation::ALL.iter().copied().find(|mutation| mutation.as_str() == text);
-    found.ok_or_else(|| format!("the mutations are {}", names.join(", ")))
 }
 
 /// Checks a link specification and returns it as typed, for other processes.

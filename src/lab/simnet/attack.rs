@@ -11,33 +11,12 @@ use net::message::{
     Bye, JOIN_REQUEST_BYTES, JoinChallenge, JoinRefused, PacketId, Ping, Refusal, encode, handshake,
 };
 
-/// How many datagrams an attacker remembers: from the first of the handshake on, then every 61st.
-const TAPE_MAX: usize = 512;
-/// How many of the first it remembers without a gap.
-const TAPE_FIRST: usize = 64;
 /// Most datagrams of one attack.
 const ATTACK_MAX: usize = 2_000;
 
-/// Datagrams that an attacker on the way has seen.
-#[derive(Debug, Default)]
-pub(super) struct Tape {
-    seen: usize,
-    kept: Vec<(usize, SocketAddr, Vec<u8>)>,
-}
-
-impl Tape {
-    pub(super) fn keep(&mut self, to: usize, from: SocketAddr, bytes: &[u8]) {
-        self.seen += 1;
-        let is_kept = self.seen <= TAPE_FIRST || self.seen.is_multiple_of(61);
-        if is_kept && self.kept.len() < TAPE_MAX {
-            self.kept.push((to, from, bytes.to_vec()));
-        }
-    }
-}
-
 impl SimNetwork<FaultyLinks> {
     /// Gives a node another address, as when its router forgets it: what is sent to the old one is lost.
-    pub(crate) fn rebind(&mut self, node: usize) {
+    pub fn rebind(&mut self, node: usize) {
         let port = self.addresses[node].port();
         self.addresses[node] = address(node, port - PORT + 1);
         self.log.note(b'a', node as u64, u64::from(port));
@@ -45,7 +24,7 @@ impl SimNetwork<FaultyLinks> {
     }
 
     /// An attacker on the way sends everything to `to` again that it has seen, in any order.
-    pub(crate) fn replay(&mut self, now: Time, to: usize) {
+    pub fn replay(&mut self, now: Time, to: usize) {
         let tape = core::mem::take(&mut self.links.tape);
         for (_, from, bytes) in tape.kept.iter().filter(|(seen_to, ..)| *seen_to == to) {
             let after = below(&mut self.links.rng, 50_000);
@@ -56,7 +35,7 @@ impl SimNetwork<FaultyLinks> {
     }
 
     /// Strangers send `count` datagrams of random bytes, spread over a tenth of a second.
-    pub(crate) fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
+    pub fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
         for nth in 0..count.min(ATTACK_MAX) {
             let stranger = self.stranger();
             let from = if nth % 2 == 0 { stranger } else { self.other(to) };
@@ -75,7 +54,7 @@ impl SimNetwork<FaultyLinks> {
 
     /// Somebody who cannot listen claims to be one of the peers, or a guest: none of it knows a connection id
     /// or a nonce.
-    pub(crate) fn spoof(&mut self, now: Time, to: usize) {
+    pub fn spoof(&mut self, now: Time, to: usize) {
         let (nonce, id) = (self.links.rng.next_u64(), self.links.rng.next_u32());
         let peer = self.other(to);
         let refused = JoinRefused { nonce, reason: Refusal::Running };

@@ -6,7 +6,7 @@ use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use super::attack::Tape;
+use super::tape::Tape;
 use super::{Datagram, HEADER_BYTES, LinkModel, below, up_to};
 use crate::fault::{Fault, FaultCounts};
 use net::{DATAGRAM_BYTES_MAX, Time};
@@ -96,7 +96,7 @@ impl From<LinkSpec> for LinkFaults {
 
 /// A link from each node to each, and what attackers know of it.
 #[derive(Debug)]
-pub(crate) struct FaultyLinks {
+pub struct FaultyLinks {
     /// Row by row.
     links: Vec<Link>,
     nodes: usize,
@@ -110,7 +110,7 @@ pub(crate) struct FaultyLinks {
 
 impl FaultyLinks {
     /// Links that do nothing to datagrams yet.
-    pub(crate) fn new(nodes: usize, seed: u64) -> Self {
+    pub fn new(nodes: usize, seed: u64) -> Self {
         let rng = |stream: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(stream);
@@ -127,17 +127,17 @@ impl FaultyLinks {
     }
 
     /// What the way from one node to another does.
-    pub(crate) fn faults(&mut self, from: usize, to: usize) -> &mut LinkFaults {
+    pub fn faults(&mut self, from: usize, to: usize) -> &mut LinkFaults {
         &mut self.links[from * self.nodes + to].faults
     }
 
     /// Notes that a fault took effect.
-    pub(crate) fn fired(&mut self, fault: Fault) {
+    pub fn fired(&mut self, fault: Fault) {
         self.counts.add(fault);
     }
 
     /// How often each fault took effect.
-    pub(crate) const fn counts(&self) -> &FaultCounts {
+    pub const fn counts(&self) -> &FaultCounts {
         &self.counts
     }
 }

@@ -6,6 +6,7 @@ mod faults;
 mod link_schedule;
 mod link_trace;
 mod meter;
+mod tape;
 mod world;
 
 use core::time::Duration;
@@ -16,14 +17,12 @@ use std::collections::BinaryHeap;
 use std::net::{Ipv4Addr, SocketAddr};
 use twox_hash::XxHash3_64;
 
-pub use self::faults::{Burst, LinkFaults};
+pub use self::faults::{Burst, FaultyLinks, LinkFaults};
+pub(super) use self::link_schedule::LinkSchedule;
 pub use self::link_schedule::{AccessFault, Outages, Path};
 pub use self::link_trace::{LinkTrace, LinkTraceError, TRACE_BYTES_MAX};
-
-pub(super) use self::faults::FaultyLinks;
-pub(super) use self::link_schedule::LinkSchedule;
 use self::meter::Meter;
-pub(super) use self::world::VirtualWorld;
+pub use self::world::VirtualWorld;
 
 use net::{DATAGRAM_BYTES_MAX, Time};
 
@@ -35,7 +34,7 @@ const PORT: u16 = 4124;
 const HEADER_BYTES: usize = 28;
 
 /// What the links between nodes do to datagrams.
-pub(super) trait LinkModel {
+pub trait LinkModel {
     /// Sends a datagram on its way at `now`. `deliver` gets each copy of it that arrives: when, and its bytes; none if
     /// it is lost. A copy without bytes is discarded by the receiver's computer.
     fn carry(&mut self, now: Time, datagram: &Datagram<'_>, deliver: impl FnMut(Time, &[u8]));
@@ -47,41 +46,47 @@ pub(super) trait LinkModel {
 }
 
 /// A datagram that leaves a node.
-pub(super) struct Datagram<'a> {
+pub struct Datagram<'a> {
     /// The node that sends it.
-    pub(super) from: usize,
+    pub from: usize,
     /// Where that seems to be.
-    pub(super) source: SocketAddr,
+    pub source: SocketAddr,
     /// The node that it is for.
-    pub(super) to: usize,
-    pub(super) bytes: &'a [u8],
+    pub to: usize,
+    /// Its bytes.
+    pub bytes: &'a [u8],
 }
 
 /// A datagram at its destination.
 #[derive(Debug)]
-pub(super) struct Arrival {
+pub struct Arrival {
     /// The node that it has reached.
-    pub(super) to: usize,
+    pub to: usize,
     /// Where it seems to come from.
-    pub(super) from: SocketAddr,
-    pub(super) bytes: Vec<u8>,
+    pub from: SocketAddr,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
     is_local: bool,
 }
 
 /// What a node sent and received, in bytes with IP and UDP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Account {
-    pub(super) bytes_sent: u64,
-    pub(super) packets_sent: u64,
-    pub(super) bytes_received: u64,
-    pub(super) packets_received: u64,
+pub struct Account {
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Datagrams sent.
+    pub packets_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Datagrams received.
+    pub packets_received: u64,
     /// Of what this node sent.
-    pub(super) bytes_lost: u64,
+    pub bytes_lost: u64,
 }
 
 impl Account {
     /// What came since `before`.
-    pub(super) const fn since(&self, before: &Self) -> Self {
+    pub const fn since(&self, before: &Self) -> Self {
         Self {
             bytes_sent: self.bytes_sent - before.bytes_sent,
             packets_sent: self.packets_sent - before.packets_sent,
@@ -135,8 +140,9 @@ impl InFlight {
 
 /// Nodes, the links between them, and an account of every byte. Everything that happens goes into one hash.
 #[derive(Debug)]
-pub(super) struct SimNetwork<L> {
-    pub(super) links: L,
+pub struct SimNetwork<L> {
+    /// The links.
+    pub links: L,
     addresses: Vec<SocketAddr>,
     accounts: Vec<Account>,
     in_flight: InFlight,
@@ -146,7 +152,7 @@ pub(super) struct SimNetwork<L> {
 
 impl<L: LinkModel> SimNetwork<L> {
     /// A network of this many nodes.
-    pub(super) fn new(nodes: usize, links: L) -> Self {
+    pub fn new(nodes: usize, links: L) -> Self {
         Self {
             links,
             addresses: (0..nodes).map(|node| address(node, 0)).collect(),
@@ -158,12 +164,12 @@ impl<L: LinkModel> SimNetwork<L> {
     }
 
     /// Where a node is reached at the moment.
-    pub(super) fn address(&self, node: usize) -> SocketAddr {
+    pub fn address(&self, node: usize) -> SocketAddr {
         self.addresses[node]
     }
 
     /// Sends a datagram to wherever `to` leads.
-    pub(super) fn send(&mut self, now: Time, from: usize, to: SocketAddr, bytes: &[u8]) {
+    pub fn send(&mut self, now: Time, from: usize, to: SocketAddr, bytes: &[u8]) {
         self.log.note(b's', now.0 << 3 | from as u64, XxHash3_64::oneshot_with_seed(0, bytes));
         self.meter.left(now, from, to, bytes);
         let Some(to) = self.addresses.iter().position(|&address| address == to) else { return };
@@ -183,12 +189,12 @@ impl<L: LinkModel> SimNetwork<L> {
     }
 
     /// When the next datagram arrives.
-    pub(super) fn next_at(&self) -> Option<Time> {
+    pub fn next_at(&self) -> Option<Time> {
         self.in_flight.next_at()
     }
 
     /// The next datagram that has arrived by `now`.
-    pub(super) fn pop(&mut self, now: Time) -> Option<&Arrival> {
+    pub fn pop(&mut self, now: Time) -> Option<&Arrival> {
         loop {
             let (at, slot) = self.in_flight.pop(now)?;
             let arrival = &self.in_flight.slots[slot];
@@ -207,23 +213,23 @@ impl<L: LinkModel> SimNetwork<L> {
     }
 
     /// The first answer of a node to a request that was larger than the request: when, and of how many bytes.
-    pub(super) fn amplified(&self, node: usize) -> Option<(Time, usize)> {
+    pub fn amplified(&self, node: usize) -> Option<(Time, usize)> {
         self.meter.excess(node)
     }
 
     /// What each node sent and received so far.
-    pub(super) fn accounts(&self) -> &[Account] {
+    pub fn accounts(&self) -> &[Account] {
         &self.accounts
     }
 
     /// Bytes that have left and not arrived.
-    pub(super) fn bytes_in_flight(&self) -> u64 {
+    pub fn bytes_in_flight(&self) -> u64 {
         let slots = self.in_flight.queue.iter().map(|Reverse((_, _, slot))| &self.in_flight.slots[*slot]);
         slots.filter(|arrival| !arrival.is_local).map(|it| (it.bytes.len() + HEADER_BYTES) as u64).sum()
     }
 
     /// The record of everything that happened.
-    pub(super) const fn log(&mut self) -> &mut EventLog {
+    pub const fn log(&mut self) -> &mut EventLog {
         &mut self.log
     }
 }
@@ -234,11 +240,11 @@ pub(super) fn address(node: usize, moved: u16) -> SocketAddr {
 
 /// A hash over everything that happened, in order: equal logs are equal runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct EventLog(u64);
+pub struct EventLog(u64);
 
 impl EventLog {
     /// Adds an event.
-    pub(super) fn note(&mut self, kind: u8, what: u64, more: u64) {
+    pub fn note(&mut self, kind: u8, what: u64, more: u64) {
         let mut bytes = [kind; 17];
         bytes[1..9].copy_from_slice(&what.to_le_bytes());
         bytes[9..].copy_from_slice(&more.to_le_bytes());
@@ -246,24 +252,24 @@ impl EventLog {
     }
 
     /// The hash so far.
-    pub(super) const fn hash(self) -> u64 {
+    pub const fn hash(self) -> u64 {
         self.0
     }
 }
 
 /// A number below `bound`, which is above 0.
-pub(super) fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
+pub fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
 /// What 64 drawn bits are as a number that is exponentially distributed with the mean 1.
-pub(super) fn exponential(bits: u64) -> f64 {
+pub fn exponential(bits: u64) -> f64 {
     let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
     -(1.0 - share).ln()
 }
 
 /// A time up to `most`.
-pub(super) fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
+pub fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
     Duration::from_micros(below(rng, most.as_micros() as u64 + 1))
 }
 

@@ -11,24 +11,26 @@ const SPINS_MAX: u32 = 1_000;
 
 /// Players' nodes, and behind them a server if there is one, on a simulated network. Its driver makes a turn,
 /// lets the nodes receive, and lets those advance and transmit that are due.
-pub(crate) struct VirtualWorld<P, S, L> {
-    pub(crate) network: SimNetwork<L>,
+pub struct VirtualWorld<P, S, L> {
+    /// The network between them.
+    pub network: SimNetwork<L>,
     /// The nodes from 0 on.
-    pub(crate) players: Vec<P>,
+    pub players: Vec<P>,
     /// The last node.
-    pub(crate) server: Option<S>,
+    pub server: Option<S>,
     now: Time,
     /// Turns that took no time, in a row.
     spins: u32,
 }
 
 impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
-    pub(crate) const fn new(network: SimNetwork<L>, players: Vec<P>, server: Option<S>) -> Self {
+    /// Nodes on this network before the first datagram.
+    pub const fn new(network: SimNetwork<L>, players: Vec<P>, server: Option<S>) -> Self {
         Self { network, players, server, now: Time(0), spins: 0 }
     }
 
     /// The time in the network.
-    pub(crate) const fn now(&self) -> Time {
+    pub const fn now(&self) -> Time {
         self.now
     }
 
@@ -37,7 +39,7 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
     /// # Errors
     /// With the node whose timer is due and does nothing (the last if it is none's): a real one would keep its
     /// processor busy. Then it moves on by a millisecond.
-    pub(crate) fn turn(&mut self, marks: impl IntoIterator<Item = Time>) -> Result<(), usize> {
+    pub fn turn(&mut self, marks: impl IntoIterator<Item = Time>) -> Result<(), usize> {
         let timers = (0..=self.players.len()).filter_map(|node| self.node(node)?.poll_timeout());
         let next = timers.chain(self.network.next_at()).chain(marks).min().unwrap_or(self.now).max(self.now);
         self.spins = if next == self.now { self.spins + 1 } else { 0 };
@@ -52,7 +54,7 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
     }
 
     /// Hands out the datagrams that have arrived.
-    pub(crate) fn receive(&mut self) {
+    pub fn receive(&mut self) {
         let Self { network, players, server, now, .. } = self;
         while let Some(arrival) = network.pop(*now) {
             match (players.get_mut(arrival.to), &mut *server) {
@@ -64,12 +66,12 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
     }
 
     /// Whether a node's timer is due.
-    pub(crate) fn is_due(&self, node: usize) -> bool {
+    pub fn is_due(&self, node: usize) -> bool {
         self.node(node).and_then(|node| node.poll_timeout()).is_some_and(|at| at <= self.now)
     }
 
     /// Sends what a node has to send.
-    pub(crate) fn transmit(&mut self, node: usize) {
+    pub fn transmit(&mut self, node: usize) {
         let Self { network, players, server, now, .. } = self;
         let from: &mut dyn Node = match (players.get_mut(node), server) {
             (Some(player), _) => player,

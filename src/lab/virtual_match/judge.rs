@@ -4,10 +4,9 @@ use core::fmt;
 use core::time::Duration;
 
 use super::machine::{Machine, State};
-use super::{PeerEnd, TIMEOUT, VirtualMatch, VirtualResult, WAIT};
+use super::{Interference, PeerEnd, VirtualMatch, VirtualResult};
 use crate::audit::Oracle;
 use crate::fault::Fault;
-use crate::scenario::Act;
 use game::{Match, MatchOutcome, Summary};
 use net::Time;
 use sim::Tick;
@@ -16,8 +15,6 @@ use sim::Tick;
 const PACE_OVER: Duration = Duration::from_secs(3);
 /// Fewest ticks that must run of 10,000 that should: 59.5 of 60.
 const PACE_LEAST: u64 = 9_916;
-/// A peer whose others are gone is over so long after its timeout, or after its wait.
-const OVER_AFTER: Duration = Duration::from_secs(1);
 
 /// What kinds of end must not meet in one match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +43,11 @@ fn class(end: &PeerEnd) -> EndClass {
     }
 }
 
-impl VirtualMatch {
+impl<I: Interference> VirtualMatch<I> {
     /// Says what came of it.
-    pub(super) fn judge(mut self) -> VirtualResult {
-        let attacker = self.attacker.take();
-        if attacker.is_none() {
+    pub(super) fn judge(mut self) -> VirtualResult<I::Findings> {
+        let is_usual = !self.interference.judges_alone();
+        if is_usual {
             self.judge_pace();
         }
         let peers = core::mem::take(&mut self.world.players);
@@ -60,11 +57,13 @@ impl VirtualMatch {
             self.fired(Fault::SocketOverflow);
         }
         let ends: Vec<PeerEnd> = peers.into_iter().map(end).collect();
-        let byzantine = attacker.map(|attacker| self.judge_byzantine(&attacker, &ends, &ended_at));
-        if byzantine.is_none() {
+        if is_usual {
             let is_dropped = |end: &PeerEnd| class(end) == EndClass::Broken && ends.len() > 2;
             self.audit.compare(|peer| !matches!(ends[peer], PeerEnd::Crashed) && !is_dropped(&ends[peer]));
             self.judge_ends(&ends, &left, &ended_at);
+        }
+        I::judge(&mut self, &ends, &ended_at);
+        if is_usual {
             let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
             self.judge_summaries(&ends, 0..ends.len(), is_away);
             self.judge_desync(&ends);
@@ -89,13 +88,14 @@ impl VirtualMatch {
             took: last.since(Time(0)),
             stopped_after: self.planted_at.map(|at| ran_at.since(at)),
             named_after: self.planted_at.map(|at| last.since(at)),
-            byzantine,
+            honest: (0..ends.len()).map(|peer| self.interference.is_honest(peer)).collect(),
+            found: self.interference.into_findings(),
             ends,
         }
     }
 
     /// Whether these peers measured what was seen, and ran what was ordered by those who are not away.
-    pub(super) fn judge_summaries(
+    pub fn judge_summaries(
         &mut self,
         ends: &[PeerEnd],
         peers: impl IntoIterator<Item = usize>,
@@ -113,7 +113,7 @@ impl VirtualMatch {
     /// Whether ticks ran at their pace from five seconds after the last fault on.
     fn judge_pace(&mut self) {
         let Some((from, ticks)) = self.paced_from.take() else { return };
-        let drift = self.scenario.clocks.iter().map(|clock| clock.drift_ppm).min().unwrap_or(0).min(0);
+        let drift = self.conditions.clocks.iter().map(|clock| clock.drift_ppm).min().unwrap_or(0).min(0);
         for (peer, first) in ticks.into_iter().enumerate() {
             let record = self.audit.peer(peer);
             let (ran, until) = (record.next.since(first), record.ran_at);
@@ -150,7 +150,8 @@ impl VirtualMatch {
             _ => EndClass::Finished,
         };
         let has_begun = (0..ends.len()).any(|peer| self.audit.peer(peer).next > Tick(0));
-        let broken_max = match self.scenario.fatal {
+        let fatal = self.interference.fatal();
+        let broken_max = match fatal {
             None => 0,
             Some(_) if ends.len() == 2 || !has_begun => ends.len(),
             Some(Fault::Crash | Fault::Leave) => 0,
@@ -164,37 +165,13 @@ impl VirtualMatch {
                 continue;
             }
             broken += usize::from(class == EndClass::Broken);
-            let may_be_over = class == EndClass::Finished && self.scenario.fatal.is_some();
+            let may_be_over = class == EndClass::Finished && fatal.is_some();
             let is_expected =
                 class == expected(peer) || may_be_over || (class == EndClass::Broken && broken <= broken_max);
             let is_alike = ends.len() > 2 || *others.get_or_insert(class) == class;
             if !is_expected || !is_alike {
                 let said = ends.iter().map(PeerEnd::to_string).collect::<Vec<_>>().join(", ");
                 self.audit.violated(Oracle::Outcome, peer, ended_at[peer], format!("the ends are {said}"));
-            }
-        }
-        self.judge_patience(ends, ended_at);
-    }
-
-    /// After a crash or a goodbye no peer keeps waiting.
-    fn judge_patience(&mut self, ends: &[PeerEnd], ended_at: &[Time]) {
-        if ends.len() > 2 || !ends.iter().any(|end| matches!(end, PeerEnd::Crashed)) {
-            return;
-        }
-        let Some(gone_at) = self.gone_at else { return };
-        for (peer, end) in ends.iter().enumerate() {
-            let patience = if matches!(end, PeerEnd::Failed(_)) { WAIT + TIMEOUT } else { TIMEOUT };
-            // The time in which it was suspended itself is not silence of the other.
-            let suspended = self.scenario.acts.iter().filter_map(|&(at, act)| match act {
-                Act::Pause(who, length, _) if who == peer => {
-                    Some(at.plus(length).min(ended_at[peer]).since(at.max(gone_at)))
-                }
-                _ => None,
-            });
-            let waited = ended_at[peer].since(gone_at).saturating_sub(suspended.sum());
-            if !matches!(end, PeerEnd::Crashed) && waited > patience + patience / 50 + OVER_AFTER {
-                let what = format!("over {:.3} s after the other peer was gone", waited.as_secs_f64());
-                self.audit.violated(Oracle::Outcome, peer, ended_at[peer], what);
             }
         }
     }
@@ -245,7 +222,8 @@ impl PeerEnd {
 }
 
 /// How the match ended on a machine.
-pub(crate) fn end(machine: Machine<Match>) -> PeerEnd {
+#[must_use]
+pub fn end(machine: Machine<Match>) -> PeerEnd {
     match machine.into_state() {
         State::Over(game) => match game.into_summary() {
             Ok(summary) => PeerEnd::Played(Box::new(summary)),

@@ -5,24 +5,31 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::jobs::guarded;
-use crate::scenario::PeerClock;
 use game::{Match, MatchEvent, Node};
 use net::{Source, Time, Transmit};
 
 /// Most small datagrams that the socket of a suspended computer holds: Linux's default.
 const SOCKET_MAX: usize = 256;
 
+/// A peer's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerClock {
+    /// Its time at the start, in microseconds.
+    pub offset_us: u64,
+    /// By how much it runs too fast, in millionths.
+    pub drift_ppm: i64,
+}
+
 /// A computer. Its times are those of the network; its node sees those of its clock.
-pub(crate) struct Machine<N> {
-    pub(crate) clock: PeerClock,
+pub struct Machine<N> {
+    /// Its clock.
+    pub clock: PeerClock,
     /// What a step costs.
-    pub(crate) cost: Duration,
-    /// Datagrams sent.
-    pub(crate) sent: u64,
+    pub cost: Duration,
     /// Datagrams that found no room in the socket.
-    pub(crate) overflows: u32,
+    pub overflows: u32,
     /// When the match was over here.
-    pub(crate) ended_at: Time,
+    pub ended_at: Time,
     state: State<N>,
     socket: VecDeque<(Time, Source, Vec<u8>)>,
     /// Until then the computer does something else, or nothing.
@@ -35,23 +42,28 @@ pub(crate) struct Machine<N> {
 }
 
 /// What becomes of a node.
-pub(crate) enum State<N> {
+pub enum State<N> {
     /// It begins then.
     Absent(Time),
+    /// It plays.
     Open(Box<N>),
+    /// Its match is over.
     Over(Box<N>),
+    /// It is gone without a word.
     Crashed,
 }
 
 impl PeerClock {
     /// What it shows at an instant of network time.
-    pub(crate) fn shows(self, now: Time) -> Time {
+    #[must_use]
+    pub fn shows(self, now: Time) -> Time {
         let drift = now.0.cast_signed() * self.drift_ppm / 1_000_000;
         Time(self.offset_us + now.0.saturating_add_signed(drift))
     }
 
     /// The first instant of network time at which it shows `local` or later.
-    pub(crate) fn instant(self, local: Time) -> Time {
+    #[must_use]
+    pub fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
         // In two steps, for a million times the time would not fit.
         let shown_per_s = 1_000_000_u64.saturating_add_signed(self.drift_ppm).max(1);
@@ -63,11 +75,11 @@ impl PeerClock {
 
 impl<N: Node> Machine<N> {
     /// A computer on which a node begins at `start`.
-    pub(crate) const fn new(clock: PeerClock, start: Time) -> Self {
+    #[must_use]
+    pub const fn new(clock: PeerClock, start: Time) -> Self {
         Self {
             clock,
             cost: Duration::ZERO,
-            sent: 0,
             overflows: 0,
             ended_at: Time(0),
             state: State::Absent(start),
@@ -81,22 +93,25 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether it is time for its node to begin.
-    pub(crate) fn begins(&self, now: Time) -> bool {
+    #[must_use]
+    pub fn begins(&self, now: Time) -> bool {
         matches!(self.state, State::Absent(start) if start <= now)
     }
 
-    pub(crate) fn begin(&mut self, node: N) {
+    /// Begins with this node.
+    pub fn begin(&mut self, node: N) {
         self.timer.set(None);
         self.state = State::Open(Box::new(node));
     }
 
     /// Its node, until the match is over.
-    pub(crate) fn node(&self) -> Option<&N> {
+    #[must_use]
+    pub fn node(&self) -> Option<&N> {
         if let State::Open(node) = &self.state { Some(node) } else { None }
     }
 
     /// Its node, until the match is over, and what its clock shows.
-    pub(crate) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
+    pub fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
         let local = self.clock.shows(now);
         Some((self.touch()?, local))
     }
@@ -116,26 +131,31 @@ impl<N: Node> Machine<N> {
     }
 
     /// Whether its node has yet to begin, or plays.
-    pub(crate) const fn is_open(&self) -> bool {
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
         matches!(self.state, State::Absent(_) | State::Open(_))
     }
 
-    pub(crate) const fn is_running(&self) -> bool {
+    /// Whether its node plays.
+    #[must_use]
+    pub const fn is_running(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
 
     /// Whether its player has left by its own will.
-    pub(crate) const fn is_leaving(&self) -> bool {
+    #[must_use]
+    pub const fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    pub(crate) fn crash(&mut self) {
+    /// Takes its node away without a word.
+    pub fn crash(&mut self) {
         self.state = State::Crashed;
         self.socket.clear();
     }
 
     /// Suspends the computer until `until`.
-    pub(crate) fn pause(&mut self, until: Time) {
+    pub fn pause(&mut self, until: Time) {
         self.busy_until = self.busy_until.max(until);
         self.is_paused = true;
     }
@@ -144,7 +164,7 @@ impl<N: Node> Machine<N> {
     ///
     /// # Errors
     /// With its message if it panics; it is gone then.
-    pub(crate) fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
+    pub fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
         let local = self.clock.shows(now);
         self.timer.set(None);
         let State::Open(node) = &mut self.state else { return Ok(()) };
@@ -166,14 +186,15 @@ impl<N: Node> Machine<N> {
     }
 
     /// What became of its node.
-    pub(crate) fn into_state(self) -> State<N> {
+    #[must_use]
+    pub fn into_state(self) -> State<N> {
         self.state
     }
 }
 
 impl Machine<Match> {
     /// Whether a numbered command is due; one comes each `every` from tick 0 on.
-    pub(crate) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
+    pub fn gives_at(&mut self, every: Duration, now: Time) -> bool {
         let State::Open(game) = &self.state else { return false };
         if game.begin().is_none() || self.is_leaving {
             return false;

@@ -1,26 +1,30 @@
 //! A match of clients and a server: what `check` plays where a server runs the world, or relays inputs. No faults but
-//! those of the links, and of a byzantine client.
+//! those of the links, and of a client that interferes.
 
 use super::judge::end;
-use super::machine::{Machine, State};
-use super::{PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
+use super::machine::{Machine, PeerClock, State};
+use super::{Conditions, Interference, PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
 use crate::audit::Oracle;
-use crate::byzantine::{Attacker, ByzantineFigures, ByzantinePlan};
-use crate::scenario::{PeerClock, Scenario};
 use crate::simnet::LinkFaults;
 use game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
 use net::{Architecture, BITS_PER_S_USUAL, Time};
 
-impl VirtualMatch {
+impl<I: Interference> VirtualMatch<I> {
     /// All clients, and behind them their server, before the first datagram; `link` is every client's way to the server
     /// and back.
     #[must_use]
-    pub fn served(setup: VirtualSetup, link: LinkFaults, architecture: Architecture) -> Self {
+    pub fn served(
+        setup: VirtualSetup,
+        link: LinkFaults,
+        architecture: Architecture,
+        interference: I,
+    ) -> Self {
         let (server, nodes) = (setup.peers, setup.peers + 1);
         let is_way = |way: usize| (way / nodes == server) != (way % nodes == server);
         let links = (0..nodes * nodes).map(|way| if is_way(way) { link } else { LinkFaults::default() });
-        let scenario = Scenario { links: links.collect(), ..Scenario::steady(setup.peers, link) };
-        let mut game = Self::with(VirtualSetup { numbered_every: None, ..setup }, scenario, architecture);
+        let conditions = Conditions { links: links.collect(), ..Conditions::steady(setup.peers, link) };
+        let setup = VirtualSetup { numbered_every: None, ..setup };
+        let mut game = Self::with(setup, conditions, architecture, interference);
         let (rules, map) = (Some(game.setup.rules.clone()), Some(game.setup.map.clone()));
         let options = ServerOptions { rules, map, ..ServerOptions::default() };
         let mut machine = Machine::new(PeerClock::default(), Time(0));
@@ -39,11 +43,6 @@ impl VirtualMatch {
         self.world.transmit(node);
     }
 
-    /// Whether a byzantine client does something before the match has surely begun.
-    fn is_disturbed(&self) -> bool {
-        self.setup.byzantine.as_ref().is_some_and(ByzantinePlan::disturbs_setup)
-    }
-
     /// How the match ended on the server, and whether it is off there.
     fn verdict(&mut self) -> (Option<ServerSummary>, bool) {
         let (now, node) = (self.world.now(), self.setup.peers);
@@ -51,28 +50,28 @@ impl VirtualMatch {
             Some(State::Over(server)) => match server.into_summary() {
                 Ok(summary) => (Some(summary), false),
                 // Who takes a seat and does not sit down can keep a match from beginning.
-                Err(_) if self.is_disturbed() => (None, true),
+                Err(_) if self.interference.disturbs_setup() => (None, true),
                 Err(error) => {
                     self.audit.violated(Oracle::Outcome, node, now, error.to_string());
                     (None, false)
                 }
             },
-            Some(State::Crashed) => (None, self.is_disturbed()),
+            Some(State::Crashed) => (None, self.interference.disturbs_setup()),
             _ => (None, false),
         }
     }
 
     /// All ended, alike; and no client's state ever differed from the server's, but by what was planted.
-    pub(super) fn judge_served(mut self) -> VirtualResult {
+    pub(super) fn judge_served(mut self) -> VirtualResult<I::Findings> {
         let (verdict, is_off) = self.verdict();
         let ends: Vec<PeerEnd> = core::mem::take(&mut self.world.players).into_iter().map(end).collect();
-        for seat in self.honest().filter(|_| !is_off) {
+        for seat in self.honest().filter(|_| !is_off).collect::<Vec<_>>() {
             if let Some(what) = self.fault_of(seat, &ends[seat], verdict.as_ref()) {
-                self.figures.lost += 1;
+                self.interference.lost(seat);
                 self.audit.violated(Oracle::Outcome, seat, self.world.now(), what);
             }
         }
-        let byzantine = self.attacker.take().map(|attacker| self.judge_cost(&attacker, &ends));
+        I::judge(&mut self, &ends, &[]);
         VirtualResult {
             violations: self.audit.violations().to_vec(),
             counts: *self.world.network.links.counts(),
@@ -81,20 +80,10 @@ impl VirtualMatch {
             took: self.world.now().since(Time(0)),
             stopped_after: None,
             named_after: None,
-            byzantine,
+            honest: (0..ends.len()).map(|seat| self.interference.is_honest(seat)).collect(),
+            found: self.interference.into_findings(),
             ends,
         }
-    }
-
-    /// Whether the others began or were off in time and never stood for too long.
-    fn judge_cost(&mut self, attacker: &Attacker, ends: &[PeerEnd]) -> ByzantineFigures {
-        let mut figures = core::mem::take(&mut self.figures);
-        (figures.seat, figures.behaviours) = (attacker.plan().seat, attacker.done());
-        for seat in self.honest() {
-            self.judge_time(seat, &ends[seat]);
-            self.paces[seat].add_to(&mut figures, self.setup.tick_rate);
-        }
-        figures
     }
 
     /// What is wrong with the end of a client.

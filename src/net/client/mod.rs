@@ -12,7 +12,6 @@ mod rematch;
 mod server_view;
 mod snapshot_buffer;
 
-use core::net::SocketAddr;
 use core::time::Duration;
 
 pub use self::snapshot_buffer::UpdateCounts;
@@ -22,7 +21,7 @@ use self::jitter_buffer::JitterBuffer;
 use self::rematch::{Again, Votes};
 use self::server_view::ServerView;
 use crate::connection::path::Trust;
-use crate::connection::protection::{Opened, OpeningRoom, PacketProtection};
+use crate::connection::protection::{Opened, OpeningRoom};
 use crate::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
@@ -335,15 +334,15 @@ impl ClientSession {
         }
     }
 
-    /// What protects the link: for the experiments in `lab`, in which a player speaks past its session.
-    #[doc(hidden)]
-    pub fn protections(&self) -> impl Iterator<Item = &PacketProtection> {
+    /// Returns the protection of the link.
+    #[cfg(feature = "doors")]
+    pub fn protections(&self) -> impl Iterator<Item = &crate::PacketProtection> {
         core::iter::once(&self.link.connection.protection)
     }
 
-    /// Sends an arbitrary message over the reliable channel to the server: for the experiments in `lab`.
-    #[doc(hidden)]
-    pub fn forge(&mut self, _to: SocketAddr, id: PacketId, body: &[u8]) {
+    /// Sends an arbitrary message over the reliable channel to the server.
+    #[cfg(feature = "doors")]
+    pub fn forge(&mut self, _to: core::net::SocketAddr, id: PacketId, body: &[u8]) {
         self.link.connection.forge(id, body);
     }
 

@@ -33,9 +33,7 @@ impl From<[u8; 32]> for Entropy {
 
 impl Entropy {
     /// For virtual runs and tests: datagrams of the session carry their bodies in the clear, and zeros in place
-    /// of the tag. Both ends of a connection need the same; [`crate::net`]'s callers cannot send such datagrams
-    /// over a socket.
-    #[doc(hidden)]
+    /// of the tag. Both ends of a connection need the same; the sockets of `transport` refuse such datagrams.
     #[must_use]
     pub fn plaintext(seed: [u8; 32]) -> Self {
         Self { seed: Zeroizing::new(seed), cipher: CipherKind::Null }

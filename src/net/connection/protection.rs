@@ -73,7 +73,7 @@ pub struct Opened<'a> {
     pub number: u64,
 }
 
-/// One connection's packet protection: seals and opens, and rejects replayed datagrams.
+/// One connection's packet protection: seals and opens, and rejects replayed datagrams. It numbers its datagrams itself.
 #[derive(Clone, Debug)]
 pub struct PacketProtection {
     local_id: u32,
@@ -127,15 +127,13 @@ impl PacketProtection {
         self.words
     }
 
-    /// Between ends that have these keys: for tests.
-    #[doc(hidden)]
+    /// Between ends that have these keys: for measurements and tests.
     #[must_use]
     pub fn encrypted(ids: (u32, u32), send: [u8; 32], receive: [u8; 32]) -> Self {
         Self::new(ids, &Keys { send, receive }, CipherKind::ChaCha20Poly1305)
     }
 
     /// Without a cipher: see [`Entropy::plaintext`](crate::Entropy::plaintext).
-    #[doc(hidden)]
     #[must_use]
     pub fn plaintext(local_id: u32, remote_id: u32) -> Self {
         let keys = Keys { send: [0; 32], receive: [0; 32] };
@@ -150,17 +148,20 @@ impl PacketProtection {
     pub fn seal(&mut self, packet_id: u8, body: &[u8]) -> SealedPacket {
         let number = self.sent;
         self.sent = self.sent.wrapping_add(1);
-        self.seal_as(number, packet_id, body)
+        self.sealed(number, packet_id, body)
     }
 
-    /// Seals a body under a number of the caller's choice: for the experiments in `lab`, where a peer may break
-    /// every rule.
+    /// Seals a body under a number of the caller's choice.
     ///
     /// # Panics
     /// If the body is longer than `BODY_BYTES_MAX`.
-    #[doc(hidden)]
+    #[cfg(feature = "doors")]
     #[must_use]
     pub fn seal_as(&self, number: u64, packet_id: u8, body: &[u8]) -> SealedPacket {
+        self.sealed(number, packet_id, body)
+    }
+
+    fn sealed(&self, number: u64, packet_id: u8, body: &[u8]) -> SealedPacket {
         assert!(body.len() <= BODY_BYTES_MAX, "body of {} bytes", body.len());
         let envelope = envelope(packet_id, self.remote_id, number);
         let is_plaintext = matches!(self.send, Cipher::Null);
@@ -173,16 +174,15 @@ impl PacketProtection {
         packet
     }
 
-    /// The same keys toward another connection id: for tests in which a third party speaks for others.
-    #[doc(hidden)]
+    /// The same keys toward another connection id: a third party speaks for others.
+    #[cfg(feature = "doors")]
     #[must_use]
     pub fn readdressed(&self, remote_id: u32) -> Self {
         Self { remote_id, ..self.clone() }
     }
 
-    /// The number and the body of a datagram that this end sealed, `near` this number: for the experiments in
-    /// `lab`.
-    #[doc(hidden)]
+    /// The number and the body of a datagram that this end sealed, `near` this number.
+    #[cfg(feature = "doors")]
     #[must_use]
     pub fn unseal(&self, near: u64, datagram: &[u8]) -> Option<(u64, ArrayVec<u8, BODY_BYTES_MAX>)> {
         let (envelope, rest) = datagram.split_first_chunk::<ENVELOPE_BYTES>()?;

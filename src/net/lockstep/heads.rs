@@ -7,20 +7,18 @@
 //! both, and anybody can check them. Between two there is nobody to show that to, and nothing is signed.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead, canonical};
+use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead};
 use super::input_chain::{Chain, InputChain, chained};
 use crate::connection::keys::CipherKind;
 use crate::connection::signing::{Signature, SigningKey, Verifier};
 use crate::drop_cause::{DropCause, Handled};
-use crate::indexed::BySeat;
 use crate::rate_limit::TokenBucket;
 use crate::time::Time;
 use crate::wire::message::{Head, ShownHead};
-use sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickRate};
+use sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 
 /// Fewest seats of a match whose inputs are signed.
 pub(crate) const SIGNED_SEATS_MIN: usize = 3;
@@ -104,8 +102,9 @@ pub(crate) struct Heads {
     /// The tick of the last own head, and when it was made.
     signed: (Tick, Time),
     seats: ArrayVec<SeatHeads, PLAYERS_MAX>,
-    /// For the experiments in `lab`: what single peers are told instead of the own inputs.
-    lies: BySeat<Option<Box<Lie>>>,
+    /// Other versions of the own inputs, each told to a single peer.
+    #[cfg(any(test, feature = "doors"))]
+    lies: crate::indexed::BySeat<Option<alloc::boxed::Box<Lie>>>,
 }
 
 /// What is known of one seat.
@@ -145,8 +144,17 @@ impl Heads {
             checks: TokenBucket::new(now, CHECKS_AT_ONCE, CHECKS_PER_S),
         };
         let seats = keys.iter().take(PLAYERS_MAX).map(seat).collect();
-        let (every, lies) = ((rate.hz() / HEADS_PER_S).max(1), BySeat::default());
-        Self { match_id, cipher, me, every, signed: (Tick(0), now), seats, lies }
+        let every = (rate.hz() / HEADS_PER_S).max(1);
+        Self {
+            match_id,
+            cipher,
+            me,
+            every,
+            signed: (Tick(0), now),
+            seats,
+            #[cfg(any(test, feature = "doors"))]
+            lies: crate::indexed::BySeat::default(),
+        }
     }
 
     /// Takes in the inputs that have arrived: at least once in [`QUEUE_TICKS`] ticks, as long as the gate keeps them.
@@ -159,6 +167,7 @@ impl Heads {
                 heads.chain.push(input);
             }
         }
+        #[cfg(any(test, feature = "doors"))]
         for to in (0..PLAYERS_MAX as u8).map(PlayerId) {
             if let Some(lie) = &mut self.lies[to] {
                 lie.extend(gate, self.me);
@@ -187,9 +196,20 @@ impl Heads {
     /// What is signed for a peer of the own inputs before `tick`: their chain, and the bytes to sign.
     pub(crate) fn own(&self, to: PlayerId, tick: Tick) -> Option<(Chain, [u8; SIGNED_BYTES])> {
         let own = self.seats.get(self.me.index())?;
-        let told = self.lies[to].as_ref().map_or(&own.chain, |lie| &lie.chain);
-        let chain = *told.after(tick)?;
+        let chain = *self.told(to, own).after(tick)?;
         Some((chain, signed_bytes(&self.match_id, self.me, tick, &chain)))
+    }
+
+    /// Returns the chain over the own inputs as a peer was told them.
+    #[cfg(any(test, feature = "doors"))]
+    fn told<'a>(&'a self, to: PlayerId, own: &'a SeatHeads) -> &'a InputChain {
+        self.lies[to].as_ref().map_or(&own.chain, |lie| &lie.chain)
+    }
+
+    /// Returns the chain over the own inputs as every peer was told them.
+    #[cfg(not(any(test, feature = "doors")))]
+    fn told<'a>(&self, _to: PlayerId, own: &'a SeatHeads) -> &'a InputChain {
+        &own.chain
     }
 
     /// The chain over the inputs before `tick` that this seat has told here.
@@ -323,12 +343,13 @@ impl Heads {
         })
     }
 
-    /// For the experiments in `lab`: this peer hears another control of the hero in `tick`.
-    pub(crate) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
+    /// This peer hears another control of the hero in `tick`.
+    #[cfg(any(test, feature = "doors"))]
+    pub(crate) fn lie(&mut self, to: PlayerId, tick: Tick, hero: sim::HeroControl) {
         let Some(own) = self.seats.get(self.me.index()) else { return };
         if self.lies[to].is_none() && own.chain.after(tick).is_some() {
             let chain = own.chain.truncated(tick);
-            self.lies[to] = Some(Box::new(Lie { tick, hero, chain }));
+            self.lies[to] = Some(alloc::boxed::Box::new(Lie { tick, hero, chain }));
         }
     }
 }
@@ -353,27 +374,31 @@ impl SeatHeads {
 }
 
 /// What one peer hears instead of the own inputs.
+#[cfg(any(test, feature = "doors"))]
 #[derive(Debug)]
 struct Lie {
     /// In this tick the hero's control is another one.
     tick: Tick,
     /// The control that is held there now.
-    hero: HeroControl,
+    hero: sim::HeroControl,
     chain: InputChain,
 }
 
+#[cfg(any(test, feature = "doors"))]
 impl Lie {
     fn extend(&mut self, gate: &Lockstep, me: PlayerId) {
         while self.chain.until() < gate.next_needed(me) {
             let tick = self.chain.until();
             let Some(bytes) = gate.encoded(me, tick) else { return };
-            let Ok(told) = postcard::from_bytes::<PlayerInput>(bytes) else { return };
+            let Ok(told) = postcard::from_bytes::<sim::PlayerInput>(bytes) else { return };
             // Where a control is held on, only that is said.
             let is_held = told.commands.is_empty() && gate.held_before(me, tick) == Some(told.hero);
             if tick != self.tick && !is_held {
                 self.hero = told.hero;
             }
-            let Some(told) = canonical(&PlayerInput { hero: self.hero, ..told }) else { return };
+            let Some(told) = super::gate::canonical(&sim::PlayerInput { hero: self.hero, ..told }) else {
+                return;
+            };
             self.chain.push(&told);
         }
     }
@@ -383,7 +408,8 @@ impl Lie {
 mod tests {
     use super::*;
     use crate::connection::signing::Signer;
-    use sim::Direction;
+    use crate::lockstep::gate::canonical;
+    use sim::{Direction, HeroControl, PlayerInput};
 
     const MATCH: [u8; 32] = [7; 32];
     const AUTHOR: PlayerId = PlayerId(1);

@@ -27,6 +27,7 @@ impl InputChain {
     }
 
     /// A copy over the inputs before `tick` alone.
+    #[cfg(any(test, feature = "doors"))]
     pub(crate) fn truncated(&self, tick: Tick) -> Self {
         Self { until: tick, chains: self.chains.clone() }
     }

@@ -42,14 +42,12 @@ use crate::connection::handshake::Listener;
 use crate::connection::keys::{CipherKind, Entropy, SecretRng};
 use crate::connection::pair_keys::{PairSecret, PublicKey};
 use crate::connection::path::Trust;
-use crate::connection::protection::PacketProtection;
 use crate::connection::signing::{Signer, SigningKey};
 use crate::connection::{Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::discovery::Beacon;
 use crate::join::{Applicant, Seat};
 use crate::outbox::{Outbox, Source, Transmit};
 use crate::table::admission::{Admission, READY_WITHIN};
-use crate::table::delay::DelayControl;
 use crate::table::hosted_room::HostedRoom;
 use crate::table::link::Link;
 use crate::table::local_inputs::TooManyCommands;
@@ -57,7 +55,7 @@ use crate::table::wakeup::Wakeup;
 use crate::time::Time;
 use crate::wire::architecture::Architecture;
 use crate::wire::message::{ADDRESSES_MAX, JoinConfirm, MatchConfig, PacketId, SeatInfo};
-use sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
+use sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
 /// stalled itself.
@@ -408,33 +406,33 @@ impl LockstepSession {
         }
     }
 
-    /// What protects each link: for the experiments in `lab`, in which a player speaks past its session.
-    #[doc(hidden)]
-    pub fn protections(&self) -> impl Iterator<Item = &PacketProtection> {
+    /// Returns the protection of each link.
+    #[cfg(feature = "doors")]
+    pub fn protections(&self) -> impl Iterator<Item = &crate::PacketProtection> {
         self.links.iter().map(|link| &link.connection.protection)
     }
 
-    /// Sends an arbitrary message over the reliable channel to this address: for the experiments in `lab`.
-    #[doc(hidden)]
+    /// Sends an arbitrary message over the reliable channel to this address.
+    #[cfg(feature = "doors")]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses().contains(&to)) {
             link.connection.forge(id, body);
         }
     }
 
-    /// Commits each input only when its tick is due: for the experiments in `lab`, in which a player looks ahead.
-    #[doc(hidden)]
+    /// Commits each input only when its tick is due, as a player does that looks ahead.
+    #[cfg(feature = "doors")]
     pub fn commit_late(&mut self) {
         if let Some(play) = &mut self.play {
-            play.own.delay = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), true);
+            let (links, tick_us) = (self.links.len(), play.own.clock.tick_us());
+            play.own.delay = crate::table::delay::DelayControl::new(self.now, links, 0, tick_us, true);
         }
     }
 
-    /// What is known here of a player's input for `tick`, whether or not it is time: for the experiments in `lab`, in
-    /// which a player looks ahead.
-    #[doc(hidden)]
+    /// Returns a player's input for `tick` if it is known here, whether or not it is time.
+    #[cfg(feature = "doors")]
     #[must_use]
-    pub fn peek(&self, player: PlayerId, tick: Tick) -> Option<PlayerInput> {
+    pub fn peek(&self, player: PlayerId, tick: Tick) -> Option<sim::PlayerInput> {
         postcard::from_bytes(self.play.as_ref()?.gate.encoded(player, tick)?).ok()
     }
 

@@ -13,7 +13,7 @@ mod running;
 mod settings;
 mod updates;
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use core::time::Duration;
 
 pub use self::client::ClientCounts;
@@ -456,9 +456,9 @@ impl ServerSession {
         }
     }
 
-    /// Sends an arbitrary message over the reliable channel to this address: for tests.
-    #[doc(hidden)]
-    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+    /// Sends an arbitrary message over the reliable channel to this address.
+    #[cfg(feature = "doors")]
+    pub fn forge(&mut self, to: core::net::SocketAddr, id: PacketId, body: &[u8]) {
         let mut clients = self.clients.iter_mut().flatten();
         if let Some(client) = clients.find(|client| client.link.connection.addresses().contains(&to)) {
             client.link.connection.forge(id, body);

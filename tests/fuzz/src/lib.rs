@@ -1,16 +1,16 @@
 //! The targets, and of the tests of hostile bytes what they need.
 
-#[path = "../../hostile/any.rs"]
+#[path = "../../campaign/tests/hostile/any.rs"]
 mod any;
-#[path = "../../hostile/cases.rs"]
+#[path = "../../campaign/tests/hostile/cases.rs"]
 mod cases;
-#[path = "../../hostile/damage.rs"]
+#[path = "../../campaign/tests/hostile/damage.rs"]
 mod damage;
-#[path = "../../hostile/draw.rs"]
+#[path = "../../campaign/tests/hostile/draw.rs"]
 mod draw;
-#[path = "../../hostile/lists.rs"]
+#[path = "../../campaign/tests/hostile/lists.rs"]
 mod lists;
-#[path = "../../hostile/room.rs"]
+#[path = "../../campaign/tests/hostile/room.rs"]
 mod room;
 mod targets;
 

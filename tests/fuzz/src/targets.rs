@@ -1,7 +1,7 @@
 //! Everything that reads bytes from outside, once as a decoder and once in the place where it is used. A target panics
 //! if what it reads does, or if what was accepted is not the one encoding of what it means.
 //!
-//! `cargo fuzz run --fuzz-dir tests/fuzz NAME` searches; `tests/hostile` runs each target over what is stored in
+//! `cargo fuzz run --fuzz-dir tests/fuzz NAME` searches; the tests of `tests/campaign` run each target over what is stored in
 //! `tests/fuzz/corpus`.
 
 use std::io::{Cursor, Write as _};

@@ -1,11 +1,7 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
 mod cheats;
-pub(crate) mod insider;
-mod insiders;
-
 mod repeats;
-mod seats;
 pub(crate) mod star;
 mod talk;
 

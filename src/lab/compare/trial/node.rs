@@ -9,7 +9,7 @@ use super::cost::Cpu;
 use super::divergence::Picture;
 use super::stalls::{Freezes, Stalls};
 use crate::compare::row::Experiment;
-use crate::scenario::PeerClock;
+use crate::virtual_match::PeerClock;
 use game::{Match, MatchEvent, MatchOutcome, Node, Predictor, Server};
 use net::{Architecture, DueTick, Source, Stall, StallCause, Time, Transmit};
 use sim::{Command, GameState, PLAYERS_MAX, StateHash, Tick, World};

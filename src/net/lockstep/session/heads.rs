@@ -12,7 +12,7 @@ use crate::lockstep::gate::{QUEUE_TICKS, TooFarAhead};
 use crate::lockstep::heads::{Equivocation, HEADS_SHOWN_MAX, Heads, SIGNED_SEATS_MIN};
 use crate::table::link::Link;
 use crate::wire::message::{Head, PacketId, Relayed, Seating, ShownHead, encode};
-use sim::{HeroControl, PLAYERS_MAX, PlayerId, Tick};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 const MATCH: &str = "mini-rts-arena 2026-11 the match in which heads are signed";
 
@@ -259,9 +259,9 @@ impl LockstepSession {
     }
 
     /// Signs for the peer at this address as if it were told another control of the hero in the tick with this low
-    /// half, and not in others: for the experiments in `lab`, in which a player tells it so.
-    #[doc(hidden)]
-    pub fn sign_another(&mut self, to: core::net::SocketAddr, tick: u16, hero: HeroControl) {
+    /// half, and not in others.
+    #[cfg(feature = "doors")]
+    pub fn sign_another(&mut self, to: core::net::SocketAddr, tick: u16, hero: sim::HeroControl) {
         let is_to = |link: &&Link| link.connection.addresses().contains(&to);
         let Some(to) = self.links.iter().find(is_to).map(|link| link.player) else { return };
         let Some(play) = &mut self.play else { return };

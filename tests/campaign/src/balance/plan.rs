@@ -1,0 +1,250 @@
+//! What is played: lines of matches that answer one question each.
+
+use arrayvec::ArrayVec;
+use std::sync::Arc;
+
+use super::bout::{Bout, BoutPlayer, BoutSeat};
+use super::newcomer::Newcomer;
+use super::{BalanceOptions, MATCHES_MAX};
+use bot::{BotLevel, Mix};
+use lab::named;
+use sim::{AttackBehaviour, Map, PLAYERS_MAX, PlayerId};
+
+named! {
+    /// A group of lines.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Suite {
+        /// Line-ups against themselves: is it the seat that wins?
+        Mirror = "mirror",
+        /// Levels against themselves, and four seats: which seat wins?
+        Seats = "seats",
+        /// Bot levels against each other.
+        Levels = "levels",
+        /// What armies lose to.
+        Counters = "counters",
+        /// How matches between normal bots go.
+        Drama = "drama",
+        /// How often units die, and where, between hard bots.
+        Fights = "fights",
+        /// How people in their first match fare against the easy bot.
+        Newcomers = "newcomers",
+    }
+}
+
+/// Who plays, in the order in which the bases lie around the map. Each draws by its place in it.
+pub(super) type LineUp = ArrayVec<BoutSeat, PLAYERS_MAX>;
+
+/// Matches that answer one question. Each line-up of the line is played from every seat.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) suite: Suite,
+    pub(super) map: Arc<Map>,
+    pub(super) name: String,
+    /// Of equal length.
+    pub(super) line_ups: Vec<LineUp>,
+    pub(super) first_seed: u64,
+    pub(super) matches: u32,
+    /// Whether the matches with one seed follow each other, one for each seat a side can play from.
+    pub(super) is_paired: bool,
+    /// The army whose counter is sought, and who is tried against it.
+    pub(super) army: Option<Mix>,
+    /// Who plays a first match.
+    pub(super) newcomer: Option<Newcomer>,
+}
+
+impl Line {
+    /// Seats in its matches.
+    pub(super) fn seats(&self) -> usize {
+        self.line_ups[0].len()
+    }
+
+    /// Its match number `index`.
+    pub(super) fn bout(&self, options: &BalanceOptions, index: u32) -> Bout {
+        let turns = self.seats() as u32;
+        let seed = if self.is_paired { index / turns } else { index };
+        Bout {
+            seed: self.first_seed + u64::from(seed),
+            tick_rate: options.tick_rate,
+            rules: options.rules.clone(),
+            map: self.map.clone(),
+            seats: self.seated(index),
+        }
+    }
+
+    /// Who sits where in match number `index`: the line-up, turned by one seat from match to match.
+    pub(super) fn seated(&self, index: u32) -> LineUp {
+        let turn = self.turn(index);
+        let line_up = self.line_up(index);
+        let ring = ring(&self.map, self.seats());
+        let mut seats = line_up.clone();
+        for (place, &seat) in ring.iter().enumerate() {
+            seats[seat] = line_up[(place + turn) % self.seats()];
+        }
+        seats
+    }
+
+    /// The line-up of match number `index`.
+    pub(super) fn line_up(&self, index: u32) -> &LineUp {
+        &self.line_ups[index as usize / self.seats() % self.line_ups.len()]
+    }
+
+    fn turn(&self, index: u32) -> usize {
+        index as usize % self.seats()
+    }
+}
+
+/// The lines that the options ask for.
+pub(super) fn lines(options: &BalanceOptions) -> Vec<Line> {
+    let mut plan = Plan { options, lines: Vec::new() };
+    for map in &options.maps {
+        if map.bases.len() == 2 {
+            plan.add_two_seats(map);
+        } else {
+            plan.add_four_seats(map);
+        }
+    }
+    plan.lines.retain(|line| options.suites.contains(&line.suite));
+    plan.lines
+}
+
+const HEROES: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+const MIXES: [Mix; 4] = [Mix::Counter, Mix::Swordsmen, Mix::Archers, Mix::Half];
+
+/// Lines in the making.
+struct Plan<'a> {
+    options: &'a BalanceOptions,
+    lines: Vec<Line>,
+}
+
+impl Plan<'_> {
+    fn add(
+        &mut self,
+        map: &Arc<Map>,
+        suite: Suite,
+        name: impl Into<String>,
+        line_ups: impl IntoIterator<Item = LineUp>,
+    ) -> &mut Line {
+        let line_ups: Vec<LineUp> = line_ups.into_iter().collect();
+        let (matches, seats) = (self.options.matches, line_ups[0].len() as u32);
+        let is_paired = self.options.pairs && matches!(suite, Suite::Mirror | Suite::Seats);
+        let place = self.lines.len();
+        self.lines.push(Line {
+            suite,
+            map: map.clone(),
+            name: name.into(),
+            line_ups,
+            // Every line has seeds of its own, the same whichever suites are played.
+            first_seed: self.options.seed + place as u64 * u64::from(MATCHES_MAX),
+            matches: if is_paired { matches.next_multiple_of(seats) } else { matches },
+            is_paired,
+            army: None,
+            newcomer: None,
+        });
+        &mut self.lines[place]
+    }
+
+    fn add_two_seats(&mut self, map: &Arc<Map>) {
+        use AttackBehaviour::{Archer, Swordsman};
+        use BotLevel::{Easy, Hard, Normal};
+        for heroes in [[Swordsman, Swordsman], [Archer, Archer], [Swordsman, Archer]] {
+            for mix in MIXES {
+                let name = format!("{} v {}, {}", hero_name(heroes[0]), hero_name(heroes[1]), mix_name(mix));
+                self.add(map, Suite::Mirror, name, [duel(heroes.map(|hero| side(hero, Normal, mix)))]);
+            }
+        }
+        for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
+            self.add(map, Suite::Seats, name, duels([level; 2]));
+        }
+        self.add(map, Suite::Levels, "hard v normal", duels([Hard, Normal]));
+        self.add(map, Suite::Levels, "normal v easy", duels([Normal, Easy]));
+        for army in [Mix::Swordsmen, Mix::Archers] {
+            for other in MIXES.into_iter().filter(|&other| other != army) {
+                for hero in HEROES {
+                    let name = format!("{} v {}, {} hero", mix_name(army), mix_name(other), hero_name(hero));
+                    let sides = |own| [side(own, Normal, army), side(hero, Normal, other)];
+                    let line_ups = HEROES.map(|own| duel(sides(own)));
+                    self.add(map, Suite::Counters, name, line_ups).army = Some(army);
+                }
+            }
+        }
+        self.add(map, Suite::Drama, "normal v normal", duels([Normal; 2]));
+        for newcomer in Newcomer::ALL {
+            let name = format!("{} v easy", newcomer.as_str());
+            let line_ups = pairs([BoutPlayer::Newcomer(newcomer), BoutPlayer::Bot(Easy)]);
+            self.add(map, Suite::Newcomers, name, line_ups).newcomer = Some(newcomer);
+        }
+        self.add(map, Suite::Fights, "hard v hard", duels([Hard; 2]));
+    }
+
+    fn add_four_seats(&mut self, map: &Arc<Map>) {
+        let seatings: [(&str, &[u8]); 4] = [
+            ("2 v 2, opposite", &[0, 1, 0, 1]),
+            ("2 v 2, side by side", &[0, 0, 1, 1]),
+            ("each of 4 alone", &[0, 1, 2, 3]),
+            ("each of 3 alone", &[0, 1, 2]),
+        ];
+        for (name, teams) in seatings {
+            let line_up = |hero| {
+                let seat = |&team| BoutSeat { team, ..side(hero, BotLevel::Normal, Mix::Counter) };
+                keyed(teams.iter().map(seat))
+            };
+            self.add(map, Suite::Seats, name, HEROES.map(line_up));
+        }
+    }
+}
+
+/// Both levels with every pair of heroes.
+fn duels(levels: [BotLevel; 2]) -> impl Iterator<Item = LineUp> {
+    pairs(levels.map(BoutPlayer::Bot))
+}
+
+/// Both players with every pair of heroes.
+fn pairs(players: [BoutPlayer; 2]) -> impl Iterator<Item = LineUp> {
+    let pairs = HEROES.into_iter().flat_map(|a| HEROES.map(|b| [a, b]));
+    let side = |hero, player| BoutSeat { player, ..side(hero, BotLevel::Normal, Mix::Counter) };
+    pairs.map(move |[a, b]| duel([side(a, players[0]), side(b, players[1])]))
+}
+
+fn duel(sides: [BoutSeat; 2]) -> LineUp {
+    let [a, b] = sides;
+    keyed([BoutSeat { team: 0, ..a }, BoutSeat { team: 1, ..b }])
+}
+
+fn side(hero: AttackBehaviour, level: BotLevel, mix: Mix) -> BoutSeat {
+    BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), mix, key: PlayerId(0) }
+}
+
+fn keyed(sides: impl IntoIterator<Item = BoutSeat>) -> LineUp {
+    let key = |(at, side)| BoutSeat { key: PlayerId(at as u8), ..side };
+    sides.into_iter().enumerate().map(key).collect()
+}
+
+/// The seats in the order in which their bases lie around the centre, anticlockwise from seat 0: turning a
+/// line-up along it turns the match with the map.
+fn ring(map: &Map, seats: usize) -> ArrayVec<usize, PLAYERS_MAX> {
+    use std::f64::consts::TAU;
+    let angle = |seat: usize| {
+        let (x, y) = map.bases[seat];
+        f64::from(y).atan2(f64::from(x))
+    };
+    let from_first = |seat: usize| (angle(seat) - angle(0)).rem_euclid(TAU);
+    let mut ring: ArrayVec<usize, PLAYERS_MAX> = (0..seats).collect();
+    ring.sort_by(|&a, &b| from_first(a).total_cmp(&from_first(b)));
+    ring
+}
+
+pub(super) const fn hero_name(hero: AttackBehaviour) -> &'static str {
+    match hero {
+        AttackBehaviour::Swordsman => "sword",
+        AttackBehaviour::Archer => "bow",
+    }
+}
+
+pub(super) const fn mix_name(mix: Mix) -> &'static str {
+    match mix {
+        Mix::Counter => "counter",
+        Mix::Swordsmen => "swordsmen",
+        Mix::Archers => "archers",
+        Mix::Half => "half",
+    }
+}
