@@ -10,6 +10,7 @@ mod coding;
 pub mod compare;
 mod fault;
 pub mod jobs;
+mod machine;
 mod named;
 mod process;
 mod sealing;
@@ -29,6 +30,7 @@ pub use bench::{
 pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check};
 pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};
+pub use machine::{Machine, PeerClock};
 pub use named::milliseconds;
 pub use process::ProcessError;
 pub use sealing::SealingFigures;
@@ -36,6 +38,4 @@ pub use shard::Shard;
 pub use simnet::{Burst, LinkFaults};
 pub use timing::{median, thread_time, timed};
 pub use virtual_check::{Matches, VirtualOptions, VirtualReport, virtual_check};
-pub use virtual_match::{
-    Conditions, Interference, Machine, PeerClock, PeerEnd, VirtualMatch, VirtualResult, VirtualSetup, end,
-};
+pub use virtual_match::{Conditions, Interference, PeerEnd, VirtualMatch, VirtualResult, VirtualSetup, end};

@@ -38,3 +38,29 @@ pub fn timed(work: impl FnOnce()) -> Duration {
     let took = thread_time().saturating_sub(begun);
     took.saturating_sub(*clock)
 }
+
+/// Processor time of a node, while it counts.
+#[derive(Debug, Default)]
+pub(crate) struct Cpu {
+    /// Whether it counts.
+    pub(crate) is_on: bool,
+    /// So far.
+    spent: Duration,
+}
+
+impl Cpu {
+    /// Does some of the node's work.
+    pub(crate) fn spend<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        if !self.is_on {
+            return work();
+        }
+        let mut result = None;
+        self.spent += timed(|| result = Some(work()));
+        result.expect("just done")
+    }
+
+    /// Microseconds for each of `ticks`; nothing if it was never counted.
+    pub(crate) fn us_per_tick(&self, ticks: u32) -> Option<f64> {
+        (!self.spent.is_zero() && ticks > 0).then(|| self.spent.as_secs_f64() * 1e6 / f64::from(ticks))
+    }
+}

@@ -3,7 +3,6 @@
 
 mod interference;
 mod judge;
-mod machine;
 mod served;
 
 use arrayvec::ArrayVec;
@@ -13,9 +12,9 @@ use std::sync::Arc;
 
 pub use self::interference::Interference;
 pub use self::judge::end;
-pub use self::machine::{Machine, PeerClock};
 use super::audit::{Audit, Oracle, Violation, numbered};
 use super::fault::{Fault, FaultCounts};
+use super::machine::{Machine, PeerClock};
 use super::sessions::{Table, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use game::{

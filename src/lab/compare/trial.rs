@@ -18,7 +18,7 @@ use self::command_trace::CommandTraces;
 pub(super) use self::command_trace::Display;
 use self::cost::StateSizes;
 use self::divergence::Divergence;
-use self::node::{Player, Referee};
+use self::node::{Player, Referee, clock};
 use self::open::Opening;
 pub use self::screens::Screens;
 pub(super) use self::stalls::Freezes;
@@ -26,8 +26,9 @@ use super::order_row::OrderRow;
 use super::preset::{bad_link_of, path_of, upstream_of};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, battle_scripts, drawn_scripts};
+use crate::machine::{Machine, PeerClock};
 use crate::simnet::{Account, LinkSchedule, LinkTrace, SimNetwork, VirtualWorld};
-use game::{MatchOutcome, Node as _};
+use game::{Match, MatchOutcome, Node, Server};
 use net::{Architecture, Time};
 use sim::Setup;
 
@@ -102,6 +103,14 @@ impl Trial<'_> {
     }
 }
 
+/// A computer on which a node runs from the beginning; it is due at once.
+fn begun<N: Node>(clock: PeerClock, node: N) -> Machine<N> {
+    let mut machine = Machine::new(clock, Time(0));
+    machine.begin(node);
+    machine.wake(Time(0));
+    machine
+}
+
 /// What is played in a cell by the drawn scripts.
 pub(super) fn setup_of(cell: &Cell, seed: u64) -> Setup {
     open::setup(cell, seed, None)
@@ -113,7 +122,9 @@ struct Run {
     seed: u64,
     counted: Duration,
     setup: Setup,
-    world: VirtualWorld<Player, Referee, LinkSchedule>,
+    world: VirtualWorld<Machine<Match>, Machine<Server>, LinkSchedule>,
+    players: Vec<Player>,
+    referee: Referee,
     traces: CommandTraces,
     divergence: Divergence,
     /// The instant of tick 0.
@@ -159,13 +170,15 @@ impl Run {
         let network = SimNetwork::new(nodes, links);
         let host = network.address(if is_served { players } else { 0 });
         let nodes =
-            (0..players).map(|node| Player::new(open::player(cell, &opening, node, host), node, cell, seed));
-        let server = is_served.then(|| Referee::new(open::server(cell, &opening)));
+            (0..players).map(|node| begun(clock(cell, node), open::player(cell, &opening, node, host)));
+        let server = is_served.then(|| begun(PeerClock::default(), open::server(cell, &opening)));
         Self {
             cell: cell.clone(),
             seed,
             counted,
             world: VirtualWorld::new(network, nodes.collect(), server),
+            players: (0..players).map(|player| Player::new(player, cell, seed)).collect(),
+            referee: Referee::default(),
             traces: CommandTraces::new(scripts),
             divergence: Divergence::default(),
             origin: Time(0),
@@ -183,8 +196,8 @@ impl Run {
     fn begin(&mut self) -> Result<(), TrialError> {
         let origin = loop {
             let host = match &self.world.server {
-                Some(server) => server.begin,
-                None => self.world.players[0].begins_at(),
+                Some(server) => server.counting(),
+                None => self.begins_at(),
             };
             if let Some(origin) = host {
                 break origin;
@@ -200,8 +213,8 @@ impl Run {
         self.end = from.plus(counted).plus(TAIL);
         self.world.network.links.origin = Some(origin);
         self.traces.begin(origin);
-        for node in &mut self.world.players {
-            node.begin(origin, self.window);
+        for player in &mut self.players {
+            player.begin(origin, self.window);
         }
         if self.cell.experiment == Experiment::HostLost {
             self.loss_at = Some(from.plus(counted / 2));
@@ -209,10 +222,16 @@ impl Run {
         Ok(())
     }
 
+    /// The instant of tick 0 by the first player, once that is agreed.
+    fn begins_at(&self) -> Option<Time> {
+        let machine = &self.world.players[0];
+        machine.node()?.begin().map(|local| machine.clock.instant(local))
+    }
+
     fn play(&mut self) -> Result<(), TrialError> {
         while self.world.now() < self.end {
             self.step()?;
-            let mut ended = self.world.players.iter().filter(|node| node.is_over());
+            let mut ended = self.world.players.iter().enumerate().filter(|(_, node)| !node.is_running());
             match self.cell.experiment {
                 Experiment::Outcome if ended.clone().count() == self.world.players.len() => {
                     (self.window[1], self.end) = (self.world.now(), self.world.now());
@@ -222,7 +241,7 @@ impl Run {
                 Experiment::Outcome | Experiment::HostLost | Experiment::OneBadLink | Experiment::Scale => {}
                 _ if ended.clone().next().is_none() => {}
                 _ => {
-                    let (player, node) = ended.next().map(|node| (node.player, node)).expect("not none");
+                    let (player, node) = ended.next().expect("not none");
                     let seconds = self.world.now().since(self.origin).as_secs_f64();
                     return Err(TrialError::Ended { player, seconds, outcome: node.outcome() });
                 }
@@ -232,8 +251,8 @@ impl Run {
             self.accounts[1] = self.world.network.accounts().to_vec();
         }
         let now = self.world.now();
-        for node in &mut self.world.players {
-            node.close(now);
+        for (player, machine) in self.players.iter_mut().zip(&self.world.players) {
+            player.close(now, machine);
         }
         Ok(())
     }
@@ -243,24 +262,27 @@ impl Run {
         let marks = [self.look_at, self.window[0], self.window[1], self.loss_at.unwrap_or(self.end)];
         let now = self.world.now();
         let marks = marks.into_iter().filter(|&mark| mark > now).chain([self.end]);
-        self.world.turn(marks.chain(self.traces.next_at())).map_err(TrialError::Spins)?;
+        let acts = (0..self.players.len()).filter_map(|player| self.acts_at(player)).collect::<Vec<_>>();
+        let marks = marks.chain(acts).chain(self.traces.next_at());
+        self.world.turn(marks).map_err(TrialError::Spins)?;
         let now = self.world.now();
         self.mark();
         self.world.receive();
         self.give();
-        for node in 0..self.world.players.len() {
-            if self.world.is_due(node) {
-                let since = self.world.players[node].run(now, &self.traces);
+        for node in 0..self.players.len() {
+            if self.world.is_due(node) || self.acts_at(node).is_some_and(|at| at <= now) {
+                let since = self.players[node].run(now, &mut self.world.players[node], &self.traces);
                 self.world.transmit(node);
-                self.world.players[node].note(now, since, &mut self.traces);
+                self.players[node].note(now, &self.world.players[node], since, &mut self.traces);
             }
         }
         let node = self.world.players.len();
         if self.world.is_due(node) {
-            let referee = self.world.server.as_mut().expect("it is due");
-            referee.run(now, &mut self.traces);
-            if let (Some(sizes), Some(state)) = (&mut self.sizes, referee.state()) {
-                sizes.note(state);
+            let server = self.world.server.as_mut().expect("it is due");
+            self.referee.run(now, server, &mut self.traces);
+            let world = server.node().and_then(Server::world);
+            if let (Some(sizes), Some(world)) = (&mut self.sizes, world) {
+                sizes.note(world.state());
             }
             self.world.transmit(node);
         }
@@ -270,6 +292,11 @@ impl Run {
             self.look();
         }
         Ok(())
+    }
+
+    /// The next instant at which a bot before the screen acts.
+    fn acts_at(&self, player: usize) -> Option<Time> {
+        self.players[player].acts_at().filter(|_| self.world.players[player].is_running())
     }
 
     /// The beginning and the end of what counts, and the loss of the host.
@@ -284,19 +311,19 @@ impl Run {
             }
         }
         if self.loss_at.is_some_and(|at| {
-            self.world.now() >= at && self.world.players.iter().all(|it| it.ticks_at_loss.is_none())
+            self.world.now() >= at && self.players.iter().all(|it| it.ticks_at_loss.is_none())
         }) {
             let now = self.world.now();
-            for node in &mut self.world.players {
-                node.ticks_at_loss = Some(node.ticks());
+            for player in &mut self.players {
+                player.ticks_at_loss = Some(player.ticks());
             }
-            match &mut self.world.server {
-                Some(server) => server.is_lost = true,
-                None => self.world.players[0].lose(now),
+            let is_served = self.world.server.is_some();
+            if let Some(server) = &mut self.world.server {
+                server.crash();
             }
-            // The computer of player 0 had the server in it.
-            if self.world.server.is_some() && self.cell.topology == super::row::Topology::Listen {
-                self.world.players[0].lose(now);
+            // The computer of player 0 may have had the server in it.
+            if !is_served || self.cell.topology == super::row::Topology::Listen {
+                self.players[0].lose(now, &mut self.world.players[0]);
             }
         }
     }
@@ -305,7 +332,10 @@ impl Run {
     fn give(&mut self) {
         let now = self.world.now();
         while let Some((player, command)) = self.traces.next_due(now) {
-            let is_taken = self.world.players[player].submit(now, command);
+            let machine = &mut self.world.players[player];
+            machine.wake(now);
+            let is_taken =
+                machine.node_at(now).is_some_and(|(game, local)| game.submit_command(local, command));
             self.traces.gave(player, is_taken.then_some(now));
         }
     }
@@ -316,10 +346,11 @@ impl Run {
         if now >= self.window[1] {
             return;
         }
-        for node in &mut self.world.players {
-            node.look(now);
+        for (player, machine) in self.players.iter_mut().zip(&self.world.players) {
+            player.look(now, machine);
         }
-        let here: Vec<_> = self.world.players.iter().filter(|node| !node.is_over()).collect();
+        let here = self.players.iter().zip(&self.world.players).filter(|(_, machine)| machine.is_running());
+        let here: Vec<&Player> = here.map(|(player, _)| player).collect();
         for (at, one) in here.iter().enumerate() {
             for other in &here[at + 1..] {
                 self.divergence.compare(&one.picture, &other.picture);

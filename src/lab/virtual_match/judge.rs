@@ -3,10 +3,10 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::machine::{Machine, State};
 use super::{Interference, PeerEnd, VirtualMatch, VirtualResult};
 use crate::audit::Oracle;
 use crate::fault::Fault;
+use crate::machine::{Machine, State};
 use game::{Match, MatchOutcome, Summary};
 use net::Time;
 use sim::Tick;

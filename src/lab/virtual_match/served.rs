@@ -2,9 +2,9 @@
 //! those of the links, and of a client that interferes.
 
 use super::judge::end;
-use super::machine::{Machine, PeerClock, State};
 use super::{Conditions, Interference, PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
 use crate::audit::Oracle;
+use crate::machine::{Machine, PeerClock, State};
 use crate::simnet::LinkFaults;
 use game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
 use net::{Architecture, BITS_PER_S_USUAL, Time};

@@ -1,37 +1,8 @@
-//! What a match costs the computers, and a server's states the links.
-
-use core::time::Duration;
+//! What a server's states cost the links.
 
 use crate::compare::row::{Cell, Experiment};
-use crate::timing::timed;
 use net::Architecture;
 use sim::{DeltaCoder, GameState};
-
-/// Processor time of a node, while it counts.
-#[derive(Debug, Default)]
-pub(super) struct Cpu {
-    /// Whether it counts.
-    pub(super) is_on: bool,
-    /// So far.
-    spent: Duration,
-}
-
-impl Cpu {
-    /// Does some of the node's work.
-    pub(super) fn spend<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        if !self.is_on {
-            return work();
-        }
-        let mut result = None;
-        self.spent += timed(|| result = Some(work()));
-        result.expect("just done")
-    }
-
-    /// Microseconds for each of `ticks`; nothing if it was never counted.
-    pub(super) fn us_per_tick(&self, ticks: u32) -> Option<f64> {
-        (!self.spent.is_zero() && ticks > 0).then(|| self.spent.as_secs_f64() * 1e6 / f64::from(ticks))
-    }
-}
 
 /// How much of a server's state is new to a client: the difference from the state of a round trip and an update before,
 /// once a second.

@@ -3,13 +3,14 @@
 use super::Run;
 use super::command_trace::CommandTrace;
 use super::cost::StateSizes;
-use super::node::{Player, Referee};
+use super::node::Player;
 use crate::compare::latencies::{Latencies, Seen};
 use crate::compare::order_row::OrderRow;
 use crate::compare::row::{Experiment, MatchRow, Series, Topology};
 use crate::compare::statistics::mean;
+use crate::machine::Machine;
 use crate::simnet::Account;
-use game::MatchOutcome;
+use game::{Match, MatchOutcome};
 use net::Time;
 use sim::{PLAYERS_MAX, PlayerId};
 
@@ -17,11 +18,11 @@ impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
         let latencies = self.latencies();
         let seconds = self.window[1].since(self.window[0]).as_secs_f64();
-        let players = self.world.players.len() as f64;
-        let mean = |of: &dyn Fn(&Player) -> f64| self.world.players.iter().map(of).sum::<f64>() / players;
+        let players = self.players.len() as f64;
+        let mean = |of: &dyn Fn(&Player) -> f64| self.players.iter().map(of).sum::<f64>() / players;
         let whole_seconds = seconds.ceil() as usize;
         let by_s = |of: &dyn Fn(&Player, usize) -> f64| {
-            Series::of((0..whole_seconds).map(|s| self.world.players.iter().map(|node| of(node, s)).sum()))
+            Series::of((0..whole_seconds).map(|s| self.players.iter().map(|node| of(node, s)).sum()))
         };
         let stall_ms = |cause: usize| mean(&|node| node.stalls.ms[cause]);
         let [all, others] = [0, 1].map(|left_out| self.freeze_ms(left_out));
@@ -31,7 +32,7 @@ impl Run {
         let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
         let played = self.world.now().since(self.origin).as_secs_f64();
         let whole = |of: fn(&Account) -> u64| {
-            let accounts = self.world.network.accounts().iter().take(self.world.players.len());
+            let accounts = self.world.network.accounts().iter().take(self.players.len());
             accounts.map(of).sum::<u64>() as f64 * 8.0 / 1000.0 / players / played
         };
         let total = |of: fn(&Account) -> u64| self.world.network.accounts().iter().map(of).sum::<u64>();
@@ -42,13 +43,13 @@ impl Run {
             apart_far: self.divergence.far(),
             corrections: corrections_by_s.0.iter().sum::<f64>() as u32,
             corrections_by_s,
-            stalls: self.world.players.iter().map(|node| node.stalls.count).sum(),
+            stalls: self.players.iter().map(|node| node.stalls.count).sum(),
             stall_ms: stall_ms(0) + stall_ms(1),
             stall_network_ms: stall_ms(0),
             stall_computer_ms: stall_ms(1),
             stall_by_s: by_s(&|node, s| node.stalls.by_s.get(s).copied().unwrap_or_default() / players),
             freeze_ms: all,
-            freeze_max_ms: self.world.players.iter().map(|node| node.freezes.max_ms).fold(0.0, f64::max),
+            freeze_max_ms: self.players.iter().map(|node| node.freezes.max_ms).fold(0.0, f64::max),
             others_freeze_ms: others,
             tick_rate: self.tick_rate(seconds),
             others_kbit_s_up: kbit_s(self.sent_by_others()),
@@ -103,10 +104,10 @@ impl Run {
     }
 
     fn latencies(&mut self) -> Latencies {
-        let mut latencies = Latencies::new(self.world.players.len());
+        let mut latencies = Latencies::new(self.players.len());
         for (player, trace) in self.traces.iter() {
             // A lost player gives no orders.
-            let is_here = !self.world.players[player].is_lost() || trace.captured.is_some();
+            let is_here = !self.players[player].is_lost() || trace.captured.is_some();
             if (self.window[0]..self.window[1]).contains(&trace.intended) && is_here {
                 self.add(&mut latencies, player, trace);
             }
@@ -115,7 +116,7 @@ impl Run {
     }
 
     fn add(&self, latencies: &mut Latencies, player: usize, trace: &CommandTrace) {
-        let nodes = || self.world.players.iter().filter(|node| !node.is_lost() || node.player == player);
+        let nodes = || self.players.iter().filter(|node| !node.is_lost() || node.player == player);
         let (Some(captured), Some(authority), true) = (
             trace.captured,
             trace.tick.and_then(|tick| self.traces.ran_at(tick)),
@@ -136,14 +137,14 @@ impl Run {
 
     /// Mean over the players but for this number of last seats.
     fn freeze_ms(&self, left_out: usize) -> f64 {
-        let players = &self.world.players[..self.world.players.len() - left_out];
+        let players = &self.players[..self.players.len() - left_out];
         players.iter().map(|node| node.freezes.ms).sum::<f64>() / players.len() as f64
     }
 
     /// Bytes that a player sent, mean over all but the one in the last seat.
     fn sent_by_others(&self) -> f64 {
         let [before, after] = &self.accounts;
-        let others = self.world.players.len() - 1;
+        let others = self.players.len() - 1;
         let sent =
             after.iter().zip(before).take(others).map(|(after, before)| after.since(before).bytes_sent);
         sent.sum::<u64>() as f64 / others as f64
@@ -155,7 +156,7 @@ impl Run {
         let [before, after] = &self.accounts;
         let counted: Vec<Account> =
             after.iter().zip(before).map(|(after, before)| after.since(before)).collect();
-        let (players, server) = counted.split_at(self.world.players.len().min(counted.len()));
+        let (players, server) = counted.split_at(self.players.len().min(counted.len()));
         let first = usize::from(self.cell.topology == Topology::Listen && !server.is_empty());
         let linked = &players[first.min(players.len())..];
         let mean = |of: fn(&Account) -> u64| {
@@ -172,40 +173,40 @@ impl Run {
 
     /// Mean over the players that ran ticks, where it was asked.
     fn player_cpu(&self) -> Option<f64> {
+        let spent = self.players.iter().zip(&self.world.players);
         let spent: Vec<f64> =
-            self.world.players.iter().filter_map(|node| node.cpu.us_per_tick(node.ticks_counted)).collect();
+            spent.filter_map(|(player, machine)| machine.cpu.us_per_tick(player.ticks_counted)).collect();
         mean(&spent)
     }
 
     fn server_cpu(&self) -> Option<f64> {
-        let server = self.world.server.as_ref()?;
-        server.cpu.us_per_tick(self.ticks_of(server))
+        self.world.server.as_ref()?.cpu.us_per_tick(self.server_ticks())
     }
 
     /// Of the server within what counts.
-    fn ticks_of(&self, server: &Referee) -> u32 {
+    fn server_ticks(&self) -> u32 {
         let counted = |at: &&Time| (self.window[0]..self.window[1]).contains(*at);
-        server.ran_at.iter().filter(counted).count() as u32
+        self.referee.ran_at.iter().filter(counted).count() as u32
     }
 
     /// Of the slowest node that was not lost.
     fn tick_rate(&self, seconds: f64) -> f64 {
-        let players = self.world.players.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
-        let server = self.world.server.as_ref().filter(|server| !server.is_lost && !server.ran_at.is_empty());
-        let server = server.map(|server| self.ticks_of(server));
+        let players = self.players.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
+        let server = self.world.server.as_ref().and_then(Machine::last_node);
+        let server = server.filter(|_| !self.referee.ran_at.is_empty()).map(|_| self.server_ticks());
         players.chain(server).min().map_or(0.0, |ticks| f64::from(ticks) / seconds)
     }
 
     /// Of the survivor who played on least.
     fn ticks_after_loss(&self) -> Option<u32> {
-        let survivors = self.world.players.iter().filter(|node| !node.is_lost());
+        let survivors = self.players.iter().filter(|node| !node.is_lost());
         let after = survivors.map(|node| Some(node.ticks() - node.ticks_at_loss?));
         after.min().filter(|_| self.cell.experiment == Experiment::HostLost).flatten()
     }
 
     fn winner(&self) -> Option<u8> {
         let state = self.world.players[0]
-            .game
+            .last_node()?
             .world()
             .filter(|_| self.cell.experiment == Experiment::Outcome)?
             .state();
@@ -218,19 +219,21 @@ impl Run {
     /// differ after any tick. A player whom the others have given up may have run its last ticks with inputs that never
     /// reached them, and counts only if nobody is left.
     fn state_hash(&self) -> u64 {
-        let is_given_up = |node: &Player| matches!(node.outcome(), Some(MatchOutcome::PeerLost(_)));
+        let machine = |node: &Player| &self.world.players[node.player];
+        let is_given_up = |node: &Player| matches!(machine(node).outcome(), Some(MatchOutcome::PeerLost(_)));
         let is_here = |node: &&Player| !node.is_lost();
-        let are_all_given_up = self.world.players.iter().filter(is_here).all(is_given_up);
+        let are_all_given_up = self.players.iter().filter(is_here).all(is_given_up);
         let here = || {
-            let here = self.world.players.iter().filter(is_here);
+            let here = self.players.iter().filter(is_here);
             here.filter(|node| are_all_given_up || !is_given_up(node))
         };
         let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);
         let Some(first) = here().next() else { return 0 };
         let agree = here().all(|node| node.hashes[..ticks] == first.hashes[..ticks]);
-        let differed =
-            |node: &Player| node.game.session().client().is_some_and(|it| it.updates().differed > 0);
-        let start = || first.game.world().map_or(0, |world| world.hash().whole);
+        let game = |node: &Player| machine(node).last_node();
+        let client = |node: &Player| game(node).and_then(|game| game.session().client());
+        let differed = |node: &Player| client(node).is_some_and(|it| it.updates().differed > 0);
+        let start = || game(first).and_then(Match::world).map_or(0, |world| world.hash().whole);
         let last = ticks.checked_sub(1).map_or_else(start, |last| first.hashes[last]);
         if agree && !here().any(differed) { last } else { 0 }
     }

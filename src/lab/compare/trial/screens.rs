@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::super::row::{Cell, Experiment};
 use super::{Run, Trial, TrialError};
-use game::Node;
+use crate::machine::Machine;
 use net::Time;
 use sim::{GameState, Setup};
 
@@ -38,7 +38,7 @@ impl Screens {
         // The mark up to which a step goes at most.
         run.end = until;
         while run.world.now() < until {
-            if run.world.players.iter().all(Node::is_over) {
+            if !run.world.players.iter().any(Machine::is_running) {
                 return Ok(false);
             }
             run.step()?;
@@ -55,6 +55,6 @@ impl Screens {
     /// Writes what the screen of `player` shows now into `picture`. False before there is anything.
     pub fn show(&self, player: usize, picture: &mut GameState) -> bool {
         let now = self.run.world.now();
-        self.run.world.players[player].show(now, picture)
+        self.run.players[player].show(now, &self.run.world.players[player], picture)
     }
 }

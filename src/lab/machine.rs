@@ -1,11 +1,13 @@
-//! A computer on the simulated network: a node, a clock, a socket with a bounded buffer. It may be slow or suspended.
+//! A computer and the process on it, as they are watched from outside: a clock that may be off, a socket with a bounded
+//! buffer, a processor that may be slow or suspended and whose time is measured, what became of the process.
 
 use core::cell::Cell;
 use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::jobs::guarded;
-use game::{Match, MatchEvent, Node};
+use crate::timing::Cpu;
+use game::{Match, MatchEvent, MatchOutcome, Node};
 use net::{Source, Time, Transmit};
 
 /// Most small datagrams that the socket of a suspended computer holds: Linux's default.
@@ -28,14 +30,22 @@ pub struct Machine<N> {
     pub cost: Duration,
     /// Datagrams that found no room in the socket.
     pub overflows: u32,
-    /// When the match was over here.
+    /// The instant at which the match was over here.
     pub ended_at: Time,
+    /// The processor time of its node, where that is asked.
+    pub(crate) cpu: Cpu,
+    /// The outcome that the node has told.
+    outcome: Option<MatchOutcome>,
+    /// The first tick's instant that the node has told, by its clock.
+    counting: Option<Time>,
     state: State<N>,
     socket: VecDeque<(Time, Source, Vec<u8>)>,
     /// Until then the computer does something else, or nothing.
     busy_until: Time,
     is_paused: bool,
     numbered_at: Option<Time>,
+    /// From then on it is due, whatever its timer says.
+    woken_at: Option<Time>,
     is_leaving: bool,
     /// When the node's timer fires, once that was asked since something was last done with the node.
     timer: Cell<Option<Option<Time>>>,
@@ -76,17 +86,21 @@ impl PeerClock {
 impl<N: Node> Machine<N> {
     /// A computer on which a node begins at `start`.
     #[must_use]
-    pub const fn new(clock: PeerClock, start: Time) -> Self {
+    pub fn new(clock: PeerClock, start: Time) -> Self {
         Self {
             clock,
             cost: Duration::ZERO,
             overflows: 0,
             ended_at: Time(0),
+            cpu: Cpu::default(),
+            outcome: None,
+            counting: None,
             state: State::Absent(start),
             socket: VecDeque::new(),
             busy_until: Time(0),
             is_paused: false,
             numbered_at: None,
+            woken_at: None,
             is_leaving: false,
             timer: Cell::new(None),
         }
@@ -108,6 +122,27 @@ impl<N: Node> Machine<N> {
     #[must_use]
     pub fn node(&self) -> Option<&N> {
         if let State::Open(node) = &self.state { Some(node) } else { None }
+    }
+
+    /// Its node, during the match and after it.
+    #[must_use]
+    pub fn last_node(&self) -> Option<&N> {
+        if let State::Open(node) | State::Over(node) = &self.state { Some(node) } else { None }
+    }
+
+    /// Returns the outcome that its node has told.
+    pub(crate) const fn outcome(&self) -> Option<MatchOutcome> {
+        self.outcome
+    }
+
+    /// Returns the instant of tick 0 that its node has told.
+    pub(crate) fn counting(&self) -> Option<Time> {
+        self.counting.map(|local| self.clock.instant(local))
+    }
+
+    /// Makes it due at once.
+    pub(crate) const fn wake(&mut self, now: Time) {
+        self.woken_at = Some(now);
     }
 
     /// Its node, until the match is over, and what its clock shows.
@@ -160,29 +195,61 @@ impl<N: Node> Machine<N> {
         self.is_paused = true;
     }
 
+    /// Lets its node take in what has come.
+    ///
+    /// # Errors
+    /// With its message if it panics; it is gone then.
+    pub fn receive(&mut self, now: Time) -> Result<(), String> {
+        if self.socket.is_empty() {
+            return Ok(());
+        }
+        let local = self.clock.shows(now);
+        let State::Open(node) = &mut self.state else { return Ok(()) };
+        self.timer.set(None);
+        let (socket, clock, cpu, is_paused) = (&mut self.socket, self.clock, &mut self.cpu, self.is_paused);
+        let received = guarded(|| {
+            for (at, from, bytes) in socket.drain(..) {
+                // A thread of its own notes when a datagram comes, unless the whole computer is suspended.
+                let at = if is_paused { local } else { clock.shows(at) };
+                cpu.spend(|| node.handle_datagram(at, from, &bytes));
+            }
+        });
+        if received.is_err() {
+            self.crash();
+        }
+        received
+    }
+
     /// Lets its node take in what has come, and do what is due as `advance` says.
     ///
     /// # Errors
     /// With its message if it panics; it is gone then.
     pub fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
-        let local = self.clock.shows(now);
+        let received = self.receive(now);
+        (self.is_paused, self.woken_at) = (false, None);
         self.timer.set(None);
-        let State::Open(node) = &mut self.state else { return Ok(()) };
-        let (socket, clock, is_paused) = (&mut self.socket, self.clock, core::mem::take(&mut self.is_paused));
-        let result = guarded(|| {
-            for (at, from, bytes) in socket.drain(..) {
-                // A thread of its own notes when a datagram comes, unless the whole computer is suspended.
-                let at = if is_paused { local } else { clock.shows(at) };
-                node.handle_datagram(at, from, &bytes);
-            }
-            advance(node, local);
-            while node.poll_event().is_some() {}
-        });
+        let local = self.clock.shows(now);
+        let State::Open(node) = &mut self.state else { return received };
+        let cpu = &mut self.cpu;
+        let result = guarded(|| cpu.spend(|| advance(node, local)));
+        self.listen();
         self.busy_until = now.plus(self.cost);
         if result.is_err() {
             self.crash();
         }
         result
+    }
+
+    /// Notes what its node tells.
+    fn listen(&mut self) {
+        let State::Open(node) = &mut self.state else { return };
+        while let Some(event) = node.poll_event() {
+            match event {
+                MatchEvent::Ended(outcome) => self.outcome = Some(outcome),
+                MatchEvent::Counting(begin) => self.counting = Some(begin),
+                _ => {}
+            }
+        }
     }
 
     /// What became of its node.
@@ -227,14 +294,20 @@ impl<N: Node> Node for Machine<N> {
 
     /// After the last datagram of a match that is over, the node is over.
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        let node = self.touch()?;
-        let next = node.poll_transmit();
-        if next.is_none() && node.is_over() {
+        self.timer.set(None);
+        let State::Open(node) = &mut self.state else { return None };
+        let next = self.cpu.spend(|| node.poll_transmit());
+        if next.is_some() {
+            return next;
+        }
+        let is_over = node.is_over();
+        self.listen();
+        if is_over {
             let State::Open(node) = core::mem::replace(&mut self.state, State::Crashed) else { return None };
             self.state = State::Over(node);
             self.socket.clear();
         }
-        next
+        None
     }
 
     fn poll_event(&mut self) -> Option<MatchEvent> {
@@ -246,7 +319,10 @@ impl<N: Node> Node for Machine<N> {
             State::Absent(start) => Some(*start),
             State::Open(node) => {
                 let socket = self.socket.front().map(|&(at, ..)| at);
-                let next = [socket, self.fires_at(node), self.numbered_at].into_iter().flatten().min()?;
+                let next = [socket, self.fires_at(node), self.numbered_at, self.woken_at]
+                    .into_iter()
+                    .flatten()
+                    .min()?;
                 Some(next.max(self.busy_until))
             }
             State::Over(_) | State::Crashed => None,
