@@ -191,7 +191,8 @@ fn a_long_stall_ends_with_a_count_down_for_both() {
         guest.assert_tidy("counts");
         guest.picture(&format!("counts {architecture}"));
         for window in [&guest, &host] {
-            window.wait_tick(stopped + 120);
+            // Ticks run on meanwhile: up to 60, and the 180 of the count-down.
+            window.wait_tick(stopped + 300);
             assert_eq!(window.shown()["match"]["is_paused"], false, "{architecture}");
         }
         for window in [&mut host, &mut guest] {
