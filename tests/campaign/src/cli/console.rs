@@ -3,12 +3,14 @@
 use comfy_table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 /// Prints a result: as JSON if that was asked for, else as text.
 pub(crate) fn print(is_json: bool, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
     let result = if is_json { json().to_string() } else { text() };
-    println!("{}", result.strip_suffix('\n').unwrap_or(&result));
+    // Who closes the pipe has read enough.
+    let _ = writeln!(io::stdout(), "{}", result.strip_suffix('\n').unwrap_or(&result));
 }
 
 /// The exit code of a command that has found what it looks for, or has not.
