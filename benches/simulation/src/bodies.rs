@@ -2,8 +2,8 @@
 //! to play: a platoon's balls get a velocity toward their goal when it is ordered there, and nobody fights.
 
 use lab::{Plan, Sortie};
-use sim::{AttackBehaviour, Tick};
 use rapier2d::prelude::*;
+use sim::{AttackBehaviour, Tick};
 
 use crate::Engine;
 

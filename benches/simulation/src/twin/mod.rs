@@ -95,8 +95,12 @@ pub(crate) struct Twin<S> {
 
 impl<S: Step> Twin<S> {
     pub(crate) fn new(name: &'static str, plan: Plan) -> Self {
-        let circles: Vec<Vec2> =
-            plan.map.circles.iter().map(|&(x, y)| Vec2::new(geometry::milli(x), geometry::milli(y))).collect();
+        let circles: Vec<Vec2> = plan
+            .map
+            .circles
+            .iter()
+            .map(|&(x, y)| Vec2::new(geometry::milli(x), geometry::milli(y)))
+            .collect();
         let solids = Solids::new(&plan.map, &plan.rules);
         let mut battle = Battle {
             circles: vec![Circle::default(); circles.len()],
