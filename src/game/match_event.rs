@@ -45,8 +45,8 @@ pub enum MatchEvent {
     RematchWanted(PlayerId),
     /// This player has spent its budget of stalls: the match continues without it unless the user waits.
     HoldsUp(PlayerId),
-    /// The match is paused: at this player's request, or since it stalled.
-    Paused(PlayerId),
+    /// The match is paused at this player's request, or, without one, counts down after a stall.
+    Paused(Option<PlayerId>),
     /// The pause is over.
     Resumed,
     /// A player has left, and the match continues without that player.

@@ -93,10 +93,10 @@ pub(super) fn pause_card(page: &mut Page<'_>, view: &View, is_halted: bool) {
 }
 
 /// Describes a pause that all players share.
-fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
-    if left_s <= COUNTDOWN_S {
+fn pause_words(view: &View, by: Option<PlayerId>, left_s: f64) -> (String, String) {
+    let Some(by) = by.filter(|_| left_s > COUNTDOWN_S) else {
         return (format!("{left_s}"), "The match continues".to_owned());
-    }
+    };
     let text = format!(
         "by {}; no orders until it continues: in {left_s} s, or when anybody presses {}",
         name_of(view, by),

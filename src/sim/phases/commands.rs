@@ -71,7 +71,7 @@ fn apply_command(
         Command::Surrender => state.players.surrendered[player.index()] = 1,
         Command::Pause => pause::begin(rules.rate, state, player),
         Command::Resume => pause::resume(rules.rate, state),
-        Command::CountDown => pause::count_down(rules.rate, state, player),
+        Command::CountDown => pause::count_down(rules.rate, state),
     }
 }
 

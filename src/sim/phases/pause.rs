@@ -45,20 +45,19 @@ pub(crate) fn hold(rules: &CompiledRules, state: &mut GameState, inputs: &TickIn
 
 /// Pauses the match after this tick, if it is not paused by it already and the player has a pause left.
 pub(crate) fn begin(rate: TickRate, state: &mut GameState, player: PlayerId) {
-    let taken = &mut state.players.pauses[player.index()];
-    if *taken < PAUSES_MAX && state.globals.pause_until[0] <= state.globals.tick[0] {
-        *taken += 1;
+    if state.players.pauses[player.index()] < PAUSES_MAX && state.pause().is_none() {
+        state.players.pauses[player.index()] += 1;
         stand(rate, state, player, PAUSE_LONGEST_MS);
     }
 }
 
-/// Counts down after this tick, since the player stalled the match.
-pub(crate) fn count_down(rate: TickRate, state: &mut GameState, player: PlayerId) {
+/// Counts down after this tick, since the match has stalled. Nobody is named: an outage has no author.
+pub(crate) fn count_down(rate: TickRate, state: &mut GameState) {
     let (clock, last) = (state.clock(), state.globals.counted_down_at[0]);
     let is_early = last <= clock && clock.since(last) < rate.ticks_in_ms(COUNTDOWNS_APART_MS);
-    if !is_early && state.globals.pause_until[0] <= state.globals.tick[0] {
+    if !is_early && state.pause().is_none() {
         state.globals.counted_down_at[0] = clock;
-        stand(rate, state, player, RESUME_COUNTDOWN_MS);
+        stand(rate, state, PlayerId::NONE, RESUME_COUNTDOWN_MS);
     }
 }
 
@@ -68,8 +67,8 @@ pub(crate) fn resume(rate: TickRate, state: &mut GameState) {
     state.globals.pause_until[0] = state.globals.pause_until[0].min(until);
 }
 
-/// Pauses the match for so long after this tick.
-fn stand(rate: TickRate, state: &mut GameState, player: PlayerId, ms: u32) {
+/// Pauses the match for so long after this tick, at the request of `by`.
+fn stand(rate: TickRate, state: &mut GameState, by: PlayerId, ms: u32) {
     state.globals.pause_until[0] = state.tick().plus(1 + rate.ticks_in_ms(ms));
-    state.globals.pause_by[0] = player.0;
+    state.globals.pause_by[0] = by.0;
 }

@@ -6,8 +6,8 @@ use crate::tick::{PlayerId, Tick};
 /// A pause, or the count-down after a stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// The player who paused the match, or who stalled it.
-    pub by: PlayerId,
+    /// The player who paused the match; `None` for a count-down after a stall.
+    pub by: Option<PlayerId>,
     /// The first tick that is not paused any more, unless a player resumes the match earlier.
     pub until: Tick,
 }
@@ -32,6 +32,7 @@ impl GameState {
     #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn pause(&self) -> Option<Pause> {
         let (by, until) = (PlayerId(self.globals.pause_by[0]), self.globals.pause_until[0]);
+        let by = Some(by).filter(|&by| by != PlayerId::NONE);
         (self.tick() < until && self.outcome() == Outcome::Running).then_some(Pause { by, until })
     }
 }

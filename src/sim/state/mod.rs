@@ -135,7 +135,7 @@ table! {
     paused: u32,
     /// The first tick that is not paused any more; not after `tick` unless the match is paused.
     pause_until: Tick,
-    /// The player who paused the match last, or who stalled it, or [`PlayerId::NONE`]'s number.
+    /// The player who paused the match last; [`PlayerId::NONE`]'s number before that and for a count-down after a stall.
     pause_by: u8,
     /// The clock at the last count-down after a stall; [`Tick::NEVER`] before the first.
     counted_down_at: Tick,
