@@ -31,7 +31,7 @@ use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event, LinkStatus, Traffic};
 use crate::outbox::{Outbox, Source, Transmit};
 use crate::table::admission::{Admission, READY_WITHIN};
-use crate::table::clock::TickClock;
+use crate::table::clock::{LONG_STALL, TickClock};
 use crate::table::hosted_room::HostedRoom;
 use crate::table::wakeup::Wakeup;
 use crate::time::Time;
@@ -41,9 +41,6 @@ use crate::wire::name::PlayerName;
 use crate::wire::update::TimedInputs;
 use arrayvec::ArrayVec;
 use sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
-
-/// A suspension of at least this ends with a count-down.
-const LONG_STALL: Duration = Duration::from_secs(2);
 
 enum Phase {
     /// Seats are being taken.

@@ -35,13 +35,12 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (Pl
     }
 }
 
-/// Adds the command that counts down to the first player's input that has room for it: the server has stalled the match,
-/// and has no seat of its own.
+/// Adds the command that counts down to every input that has room: the server has stalled the match, and has no seat of
+/// its own, and the world ignores those of players who have surrendered.
 pub(super) fn count_down(inputs: &mut [PlayerInput], given: &mut [Given]) {
     for (input, given) in inputs.iter_mut().zip(given) {
         if input.commands.try_push(Command::CountDown).is_ok() {
             given.push(GIVEN_UNKNOWN);
-            return;
         }
     }
 }
@@ -260,3 +259,20 @@ fn read_fresh(
 
 /// The inputs of a datagram that are new here.
 type Fresh = ArrayVec<(HeroControl, EncodedInput), INPUTS_PER_DATAGRAM_MAX>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::COMMANDS_PER_TICK_MAX;
+
+    #[test]
+    fn every_input_that_has_room_asks_for_the_count_down() {
+        let mut inputs = [PlayerInput::default(), PlayerInput::default(), PlayerInput::default()];
+        inputs[1].commands.extend(core::iter::repeat_n(Command::Banner, COMMANDS_PER_TICK_MAX));
+        let mut given = [Given::new(), Given::new(), Given::new()];
+        count_down(&mut inputs, &mut given);
+        let asks = |input: &PlayerInput| input.commands.contains(&Command::CountDown);
+        assert_eq!(inputs.each_ref().map(asks), [true, false, true]);
+        assert_eq!(given.map(|given| given.len()), [1, 0, 1]);
+    }
+}

@@ -4,6 +4,7 @@
 use crate::mutation::Mutation;
 use crate::time::Time;
 use arrayvec::ArrayVec;
+use core::time::Duration;
 use sim::{PLAYERS_MAX, Tick, TickRate};
 
 /// Fastest slew toward the common clock, per mille of elapsed time.
@@ -16,6 +17,8 @@ const FAR_TICKS: i64 = 2;
 const FOLLOWED_PART: i64 = 4;
 /// A stall longer than this shifts the clock instead of being caught up.
 pub(crate) const STALL_MOVES_US: i64 = 250_000;
+/// A stall of at least this ends with a count-down.
+pub(crate) const LONG_STALL: Duration = Duration::from_secs(2);
 
 /// Times at which ticks are due here. All peers' clocks drift toward their median.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +107,7 @@ impl TickClock {
         self.ahead_us = self.ahead_us.saturating_sub(step);
     }
 
-    /// Lets `tick` be due at `at`: the clock was stopped until then.
+    /// Lets `tick` be due at `at`: this process was suspended until then.
     pub(crate) fn set(&mut self, at: Time, tick: Tick) {
         self.begin_us = self.begin_us.saturating_add(at.minus(self.at(tick)));
         self.ahead_us = 0;

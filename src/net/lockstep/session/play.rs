@@ -16,7 +16,7 @@ use crate::lockstep::desync::History;
 use crate::lockstep::fair::FairPlay;
 use crate::lockstep::gate::{CanonicalInput, Lockstep, canonical};
 use crate::lockstep::heads::Heads;
-use crate::table::clock::TickClock;
+use crate::table::clock::{LONG_STALL, TickClock};
 use crate::table::delay::InputDelay;
 use crate::table::link::{Front, Link};
 use crate::table::local_inputs::COMMITTED_MAX;
@@ -39,8 +39,6 @@ const START_APART_MAX: Duration = Duration::from_secs(10);
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
-/// A stall of at least this ends with a count-down.
-const LONG_STALL: Duration = Duration::from_secs(2);
 
 /// A peer's state while ticks run.
 pub(super) struct Play {
