@@ -1,48 +1,19 @@
 //! Signed chain heads: who tells different inputs to different peers is named, and nobody else ever is.
 
 use std::cell::Cell;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::peers::{Peer, Wire, address, body, encrypted, fair_mesh, mesh, run, with_body};
+use crate::peers::{Peer, address, body, encrypted, fair_mesh, mesh, run, tells_otherwise, with_body};
 use net::message::{Head, PacketId, decode, encode};
-use net::{End, InputDelay, RoomCode, decode_input, decode_inputs, encode_input, encode_inputs};
-use sim::{Direction, HeroControl, PlayerId, Tick};
+use net::{End, InputDelay, RoomCode};
+use sim::{PlayerId, Tick};
 
 const LINK: &str = "delay=20ms,jitter=2ms";
 
 const LINKS: [&str; 3] =
     ["delay=2ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=8%,dup=5%,reorder=5%"];
 const MINUTE: Duration = Duration::from_secs(60);
-/// The tick of which one hears another input: between two heads, which cover 180 and 210 ticks.
-const SPLIT: u16 = 195;
-const OTHER: HeroControl = HeroControl { walk: Some(Direction::eighth(3)), strike: None };
-
-/// Tells these another control of the hero in one tick.
-fn tells_otherwise(whom: Vec<SocketAddr>) -> Wire {
-    Box::new(move |_, to, bytes| {
-        if bytes[0] != PacketId::PlayerInput as u8 || !whom.contains(&to) {
-            return Some(bytes.to_vec());
-        }
-        let (header, inputs) = decode_inputs(body(bytes)).expect("inputs");
-        let inputs: Vec<_> = (header.first..)
-            .zip(inputs)
-            .map(|(tick, input)| {
-                if tick != SPLIT {
-                    return input;
-                }
-                let told = input.map(|input| decode_input(&input).expect("well-formed"));
-                let (mut told, given) = told.unwrap_or_default();
-                told.hero = OTHER;
-                encode_input(&told, &given)
-            })
-            .collect();
-        let inputs = inputs.iter().map(|input| input.as_deref());
-        Some(with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs)))
-    })
-}
-
 /// All played to the end, and nobody was blamed for anything.
 fn are_whole(peers: &[Peer], ticks: usize, what: &str) {
     for peer in peers {

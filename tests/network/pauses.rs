@@ -9,7 +9,7 @@ use net::InputDelay;
 use sim::{Command, Tick, TickRate};
 
 /// Matches that are played; `SEEDS` sets the number.
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(6)
 }
 

@@ -9,9 +9,13 @@ use net::message::{Lobby, PacketId};
 use net::{
     AdmissionRules, Architecture, AuthString, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event,
     GuestConfig, HostConfig, InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
+    PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_input, decode_inputs,
+    encode_input, encode_inputs,
 };
-use sim::{AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate};
+use sim::{
+    AttackBehaviour, Direction, HashChain, HeroControl, PARTS, PlayerId, StateHash, Tick, TickInputs,
+    TickRate,
+};
 use transport::{Impairment, LinkSpec};
 
 pub(crate) const HOST: SocketAddr = address(0);
@@ -262,6 +266,34 @@ pub(crate) type States = Vec<(PlayerId, Vec<u8>)>;
 
 /// When, where to, what; and what becomes of it.
 pub(crate) type Wire = Box<dyn FnMut(Time, SocketAddr, &[u8]) -> Option<Vec<u8>>>;
+
+/// The tick of which some hear another input: between two heads, which cover 180 and 210 ticks.
+pub(crate) const SPLIT: u16 = 195;
+pub(crate) const OTHER: HeroControl = HeroControl { walk: Some(Direction::eighth(3)), strike: None };
+
+/// A wire that tells these peers [`OTHER`] in the tick [`SPLIT`].
+pub(crate) fn tells_otherwise(whom: Vec<SocketAddr>) -> Wire {
+    Box::new(move |_, to, bytes| {
+        if bytes[0] != PacketId::PlayerInput as u8 || !whom.contains(&to) {
+            return Some(bytes.to_vec());
+        }
+        let (header, inputs) = decode_inputs(body(bytes)).expect("inputs");
+        let inputs: Vec<_> = (header.first..)
+            .zip(inputs)
+            .map(|(tick, input)| {
+                if tick != SPLIT {
+                    return input;
+                }
+                let told = input.map(|input| decode_input(&input).expect("well-formed"));
+                let (mut told, given) = told.unwrap_or_default();
+                told.hero = OTHER;
+                encode_input(&told, &given)
+            })
+            .collect();
+        let inputs = inputs.iter().map(|input| input.as_deref());
+        Some(with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs)))
+    })
+}
 
 impl Peer {
     pub(crate) fn new(session: impl Into<Session>, address: SocketAddr, link: &str) -> Self {

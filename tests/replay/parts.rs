@@ -59,6 +59,38 @@ fn every_tick_can_be_gone_to() {
     assert_eq!(beyond.state().tick(), Tick(470));
 }
 
+/// The script with a pause: the ticks from 121 on are paused, and those from 291 on are not.
+fn paused_script(tick: Tick) -> TickInputs {
+    let mut inputs = script(tick);
+    match tick.0 {
+        120 => inputs.inputs[0].commands.push(Command::Pause),
+        200 => inputs.inputs[1].commands.push(Command::Resume),
+        _ => {}
+    }
+    inputs
+}
+
+#[test]
+fn a_match_with_a_pause_is_verified_and_searched_and_cut_into_and_out_of_it() {
+    let whole = encoded(470, paused_script, |_, _| {}).finish(tick_limit()).expect("a replay");
+    let report = verify_replay(open(&whole), |_| {});
+    assert_eq!((report.verdict, report.ticks), (Verdict::Equal, 470), "{}", report.reason);
+    let mut world = World::new(setup(30));
+    for tick in 0..470 {
+        if [100, 121, 150, 200, 290, 291, 300, 469].contains(&tick) {
+            let found = open(&whole).world_at(Tick(tick)).expect("a tick there is");
+            assert_eq!(found.hash(), world.hash(), "at {tick}");
+            assert_eq!(found.state().pause().is_some(), (121..291).contains(&tick), "at {tick}");
+        }
+        world.step(&paused_script(Tick(tick)));
+    }
+    assert_eq!(world.state().clock(), Tick(470 - 170));
+    for (from, to) in [(100, 250), (200, 280), (250, 470), (100, 400)] {
+        let report = verify_replay(open(&part(&whole, from, to)), |_| {});
+        assert_eq!((report.verdict, report.ticks), (Verdict::Equal, to - from), "{}", report.reason);
+    }
+}
+
 #[test]
 fn a_part_is_a_replay() {
     let whole = recorded(30, 470);

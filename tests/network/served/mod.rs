@@ -12,7 +12,7 @@ use game::{
     ControllerChoice, Inject, Match, MatchEvent, MatchOptions, MatchOutcome, Node as _, Server, Trace, data,
 };
 use net::{Architecture, ServerSession, Time};
-use sim::{Command, Direction, GameState, HeroControl, Tick, fingerprint, math::Vec2};
+use sim::{Command, Direction, GameState, HeroControl, PlayerId, Tick, fingerprint, math::Vec2};
 
 use self::star::{
     BOT, Net, address, client, client_with, hash, legions, predicting, relay_session, server_session,
@@ -347,7 +347,7 @@ fn a_pause_stops_the_clock_of_all_after_the_same_tick_until_one_resumes() {
             for state in [0, 1].map(|seat| state_of(&net, seat)) {
                 let pause = state.pause().expect("paused");
                 let left = pause.until.since(state.tick());
-                assert!(pause.by.0 == 0 && (1_610..1_650).contains(&left), "{left} ticks");
+                assert!(pause.by == Some(PlayerId(0)) && (1_610..1_650).contains(&left), "{left} ticks");
             }
             let from = net.now;
             if round < 2 {
@@ -370,6 +370,35 @@ fn a_pause_stops_the_clock_of_all_after_the_same_tick_until_one_resumes() {
             let resumed = told.iter().filter(|told| **told == MatchEvent::Resumed).count();
             assert_eq!(paused, resumed, "{told:?}");
             assert!(!told.iter().any(|told| matches!(told, MatchEvent::Silent(_))), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn states_stay_equal_whenever_clients_pause_and_resume() {
+    for (seed, relayed) in (0..crate::pauses::seeds()).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let session = if relayed {
+            relay_session("endless", Some(600), 0)
+        } else {
+            server_session("endless", Some(600), 0, 2)
+        };
+        let mut net = Net::new(session, "delay=50ms,jitter=5ms,loss=5%", &[BOT, BOT]);
+        // Each time other datagrams are lost around the commands.
+        net.run(Duration::from_millis(2_500 + 7 * seed), |_| {});
+        for (seat, command) in [(0, Command::Pause), (1, Command::Resume)] {
+            let now = net.now;
+            net.seats[seat].game.as_mut().expect("plays").submit_command(now, command);
+            net.run(Duration::from_millis(900), |_| {});
+        }
+        assert!(state_of(&net, 0).pause().is_some(), "{relayed} {seed}");
+        net.run(Duration::from_secs(15), |_| {});
+        assert!(net.is_over(), "{relayed} {seed}");
+        for seat in &net.seats {
+            let summary = seat.summary();
+            assert_eq!((summary.hash, summary.updates.expect("served").differed), (hash(&net), 0));
+            let pauses = [MatchEvent::Paused(Some(PlayerId(0))), MatchEvent::Resumed];
+            let told: Vec<_> = seat.told.iter().filter(|told| pauses.contains(told)).collect();
+            assert_eq!(told, pauses.iter().collect::<Vec<_>>(), "{relayed} {seed}");
         }
     }
 }
