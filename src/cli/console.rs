@@ -135,7 +135,7 @@ pub(crate) fn progress_bar(template: &str) -> ProgressBar {
 }
 
 /// Creates a progress bar for work in parts, and its update function, which takes the finished parts and all parts.
-/// Where no bar can be drawn, it prints a line at intervals.
+/// If no bar can be drawn, it prints a line at intervals.
 pub(crate) fn progress_of_parts(template: &str) -> (ProgressBar, impl Fn(usize, usize) + Sync + use<>) {
     let bar = progress_bar(template);
     let moved = bar.clone();

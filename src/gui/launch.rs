@@ -66,7 +66,7 @@ pub(crate) struct Game {
     pub(crate) wins: [u32; PLAYERS_MAX],
     /// Reason why others may not find the match.
     pub(crate) warning: Option<String>,
-    /// Clock of the match, by which practice can be halted.
+    /// Clock of the match. Practice is halted by it.
     clock: MatchClock,
     thread: Option<MatchThread>,
     /// The server, if this process runs one.

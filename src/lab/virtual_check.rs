@@ -82,23 +82,23 @@ pub struct VirtualReport {
     pub matches: u32,
     /// Ticks after which hashes were compared, over all matches.
     pub ticks_compared: u64,
-    /// How the matches ended for the first peer that saw the end.
+    /// Matches by their end as the first peer saw it.
     pub outcomes: BTreeMap<&'static str, u32>,
     /// Matches by their number of peers.
     pub peers: BTreeMap<usize, u32>,
     /// The desync in the match with the lowest seed, as all its peers describe it.
     pub first_desync: Option<(u64, DesyncReport)>,
-    /// What did not hold, with seed and number of peers: at most 200.
+    /// Violated rules, with seed and number of peers: at most 200.
     pub violations: Vec<(u64, usize, Violation)>,
     /// Matches in which something did not hold.
     pub violated: u32,
     /// Matches that ended before the tick in which a difference was to be planted.
     pub unplanted: u32,
-    /// How often each kind of fault took effect.
+    /// Faults that took effect, by kind.
     pub counts: FaultCounts,
     /// A hash over everything that happened in all matches.
     pub log: u64,
-    /// How long the matches took in their own time.
+    /// Duration of all matches in their own time.
     pub match_time: Duration,
 }
 

@@ -36,7 +36,8 @@ const DECIDED_THERE: [&str; 4] = ["seed", "ticks", "tick_rate", "jobs"];
 
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
-    /// Where the world is simulated. With a server there is one more process, and all seats are clients.
+    /// Architecture: either every peer simulates the world, or a server does. With a server there is one more
+    /// process, and all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
     /// Peers in each match: 2 by default.

@@ -157,7 +157,7 @@ pub(crate) struct HostArguments {
     pub(crate) game: MatchArguments,
     #[command(flatten)]
     pub(crate) table: TableArguments,
-    /// Where the world is simulated.
+    /// Architecture: either every peer simulates the world, or a server does.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
     /// Peer to peer: no player can choose an input after seeing the others', since each is committed to before any of

@@ -1,5 +1,5 @@
 //! Layout of the interface: the share of the window for the arena, and a record of every text and control of a frame,
-//! by which tests detect text that is cut, covered or too small.
+//! with which tests detect text that is cut, covered or too small.
 
 use macroquad::math::Rect;
 

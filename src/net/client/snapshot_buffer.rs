@@ -63,7 +63,7 @@ pub(super) enum Received {
     Whole { head: UpdateHead, tick: Tick, led: Progress },
 }
 
-/// Path by which the world here reaches the tick of an update.
+/// Path from the world here to the tick of an update.
 pub(super) enum Progress {
     /// By running the ticks from this one on, none of which was known before.
     Ticks(Tick),

@@ -30,7 +30,7 @@ pub struct Room {
     pub version: VersionText,
     /// The host's simulation build.
     pub build: u32,
-    /// Methods by which it was found.
+    /// Discovery methods that found it.
     pub found_by: Found,
     /// Round-trip time of the queries; late ones count little.
     pub rtt: Duration,
@@ -64,7 +64,7 @@ impl FoundBy {
     }
 }
 
-/// Methods by which a room was found.
+/// Discovery methods that found a room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By an mDNS record.

@@ -57,7 +57,7 @@ fn push_apart(rules: &CompiledRules, scratch: &mut Scratch) {
     });
 }
 
-/// Returns the distances by which two overlapping units push each other: half of the overlap each, but a minion
+/// Returns how far two overlapping units push each other: half of the overlap each, but a minion
 /// yields completely to its own hero.
 fn push(rules: &CompiledRules, body: &Body, other: &Body, away2: i64) -> [Vec2; 2] {
     let apart = rules.per_tick.kind(body.kind).radius + rules.per_tick.kind(other.kind).radius;

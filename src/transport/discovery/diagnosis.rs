@@ -37,7 +37,7 @@ pub struct Diagnosis {
     pub broadcasts: Vec<(SocketAddr, Result<(), String>)>,
     /// Number of this machine's broadcasts that it received itself.
     pub heard_self: u32,
-    /// Methods by which a browser here found a room announced here.
+    /// Discovery methods with which a browser here found a room announced here.
     pub found_self: Found,
     /// Other machines that broadcast.
     pub others: BTreeMap<IpAddr, Heard>,

@@ -20,11 +20,11 @@ use sim::{Tick, TickRate};
 const RESEND_EVERY: Duration = Duration::from_millis(200);
 /// A peer that is later than this does not catch up, as in the session.
 const CATCH_UP_MAX: Duration = Duration::from_millis(250);
-/// What is sent beside inputs: acknowledgement, hash, envelope.
+/// Bytes sent beside inputs: acknowledgement, hash, envelope.
 const HEADER_BYTES: usize = 20;
 /// Of an IPv4 and a UDP header.
 const IP_UDP_BYTES: u64 = 28;
-/// How often a match of sessions is looked at.
+/// Interval at which a match of sessions is sampled.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Latency and stalls of one of the two.
@@ -34,7 +34,7 @@ pub struct LockstepFigures {
     pub opponent_ms: Percentiles,
     /// Stalled time, as a share of the match.
     pub stalled: f64,
-    /// What one peer sends, with IP and UDP headers, in thousands of bits per second.
+    /// Bandwidth of one peer, with IP and UDP headers, in thousands of bits per second.
     pub kbit_s: f64,
     /// The input delay in the end, in ticks.
     pub delay_ticks: f64,

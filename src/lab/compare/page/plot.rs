@@ -405,8 +405,8 @@ fn names(plot: &Plot, place: impl Fn(&Point) -> [f64; 2]) -> Markup {
     }
 }
 
-/// Where a name begins from its point, and its width, negative if it ends there: above it, beside its whisker and a line
-/// that descends to it, or where it is clear of the other markers.
+/// Returns the offset of a name from its point, and its width, negative if it ends there: above it, beside
+/// its whisker and a line that descends to it, or where it is clear of the other markers.
 fn name_beside(at: [f64; 2], name: &str, markers: &[[f64; 2]]) -> [f64; 3] {
     let width = NAME_LETTERS * LETTER_WIDTH * name.chars().count() as f64;
     let (above, below) = (-15.0, 15.0 + NAME_LETTERS * CAPITAL_HEIGHT);

@@ -1,4 +1,4 @@
-//! What a server's states cost the links.
+//! Bytes of a server's states on the links.
 
 use crate::compare::row::{Cell, Experiment};
 use net::Architecture;

@@ -1,4 +1,4 @@
-//! What is noted of a player and of a server, beside the machines on which they run.
+//! Measurements of a player and of a server, beside the machines on which they run.
 
 use core::time::Duration;
 
@@ -16,7 +16,7 @@ use sim::{GameState, PLAYERS_MAX, StateHash, Tick, World};
 /// Where clocks are wrong, each shows so much more than the one before.
 const CLOCK_STEP_US: u64 = 7_000_000;
 
-/// What is noted of a player's match.
+/// Measurements of a player's match.
 pub(super) struct Player {
     pub(super) player: usize,
     pub(super) display: Display,
@@ -319,7 +319,7 @@ pub(super) fn clock(cell: &Cell, player: usize) -> PeerClock {
     PeerClock { offset_us, drift_ppm }
 }
 
-/// What is noted of a server.
+/// Measurements of a server.
 #[derive(Default)]
 pub(super) struct Referee {
     /// The instant of each tick.

@@ -24,7 +24,7 @@ pub struct ByzantineFigures {
     pub lost: u32,
     /// The longest that an honest one stood without a tick.
     pub stall: Duration,
-    /// The most by which the match took longer for an honest one.
+    /// Greatest delay of the match for an honest one.
     pub cost: Duration,
     /// The largest input delay of an honest one, in microseconds.
     pub delay_us: i64,

@@ -1,4 +1,4 @@
-//! Campaigns as who works on this runs them.
+//! Campaigns as a developer runs them.
 
 use std::fs;
 
