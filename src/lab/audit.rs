@@ -1,4 +1,4 @@
-//! What must hold in every match whatever goes wrong: the oracles of the virtual network.
+//! Invariants of every match, whatever faults it has: the oracles of the virtual network.
 
 use serde::Serialize;
 use std::fmt;
@@ -11,63 +11,63 @@ use sim::{
     When,
 };
 
-/// Most violations that one match reports; one leads to many.
+/// Maximum number of violations that one match reports, since one leads to many.
 const VIOLATIONS_MAX: usize = 16;
-/// Most datagrams that a peer may send on one link in any second, at 60 ticks/s: two a tick, each in up to four
-/// parts, and pings.
+/// Maximum number of datagrams that a peer may send on one link in any second, at 60 ticks/s: two per tick, each in up
+/// to four parts, and pings.
 const DATAGRAMS_PER_SECOND_MAX: u32 = 500;
-/// Most bytes of them.
+/// Maximum number of bytes in these datagrams.
 const BYTES_PER_SECOND_MAX: u32 = 250_000;
-/// Most ticks from a command to its execution, while its player is there: the longest delay, the largest
-/// lead, and commands that wait for room.
+/// Maximum number of ticks from a command to its execution while its player is connected: the longest delay, the
+/// largest lead, and the wait for room in an input.
 const COMMAND_TICKS_MAX: u32 = 150;
 
-/// What was broken.
+/// Invariant of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Oracle {
-    /// Nothing panics.
+    /// The program does not panic.
     Panic,
     /// A tick runs with exactly one input of each seat, the same on all peers, in the order of ticks.
     Inputs,
-    /// After each tick all peers have the same hash, unless a difference was planted.
+    /// All peers have the same hash after each tick, unless a difference was planted.
     Hashes,
     /// A command runs once, in order, on all peers.
     Commands,
-    /// What peers send and keep is bounded.
+    /// Traffic and memory of peers are bounded.
     Bounds,
     /// A match resumes its normal pace once faults have stopped.
     Progress,
-    /// A match ends, for all peers alike, and for a reason that there was.
+    /// A match ends with the same outcome for all peers, and for a reason that occurred.
     Outcome,
-    /// Stalled time by cause adds up to the whole, and no two stalls overlap.
+    /// Stalled time by cause adds up to the total, and no two stalls overlap.
     Stalls,
-    /// A planted difference is found, at its tick and field, and described alike by all.
+    /// A planted difference is found, at its tick and field, and all peers describe it in the same words.
     Desync,
-    /// No datagram causes more than its named number of answers.
+    /// No datagram causes more than the specified number of answers.
     Answers,
-    /// A guest has its seat in time.
+    /// A guest gets its seat in time.
     Seat,
-    /// Nobody makes the input delay of others longer than their ways explain.
+    /// No peer makes the input delay of others longer than their paths require.
     Delay,
-    /// What waits between two honest nodes is bounded, and their connection stays.
+    /// The queue between two honest nodes is bounded, and their connection lasts.
     Connection,
-    /// A host that does not know the room code tests a few at a guest, and no more.
+    /// A host that does not know the room code can test only a few guesses against a guest.
     Guesses,
 }
 
-/// An oracle that did not hold.
+/// Violation of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Which.
+    /// Violated invariant.
     pub oracle: Oracle,
-    /// The peer that showed it.
+    /// Peer that violated it.
     pub peer: usize,
-    /// The next tick of that peer.
+    /// Next tick of that peer.
     pub tick: u32,
-    /// When, in microseconds of network time.
+    /// Time of the violation, in microseconds of network time.
     pub at_us: u64,
-    /// The numbers.
+    /// Description, with the measured numbers.
     pub what: String,
 }
 
@@ -79,8 +79,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The n-th numbered command of a player. It speaks to units that never live, so it changes nothing but the count;
-/// now and then to others than the one before, as a player's do.
+/// Returns the n-th numbered command of a player. It selects units that never exist, so it changes nothing but the
+/// command count. Every third time the selection changes, as a player's does.
 #[must_use]
 pub fn numbered(n: u32) -> Command {
     let target = Target::try_from((n as i32 & 0x00ff_ffff, 0)).expect("within the map's limits");
@@ -94,27 +94,27 @@ fn number_of(command: &Command) -> Option<u32> {
     (units.iter().all(|&unit| unit == UnitId::NONE) && y == 0).then_some(x as u32)
 }
 
-/// Watches all peers of one match.
+/// Observer of all peers of one match.
 #[derive(Debug)]
 pub struct Audit {
     /// Whether the peers' worlds are meant to differ.
     is_planted: bool,
     peers: Vec<PeerRecord>,
-    /// What each tick ran with and led to, by peer.
+    /// Inputs and hash of each tick, by peer.
     ticks: Vec<[Option<TickRecord>; PLAYERS_MAX]>,
     violations: Vec<Violation>,
 }
 
-/// What one peer has done.
+/// Observations of one peer.
 #[derive(Debug)]
 pub struct PeerRecord {
-    /// The next tick.
+    /// Next tick.
     pub next: Tick,
-    /// Its last tick ran then.
+    /// Time at which its last tick ran.
     pub ran_at: Time,
-    /// By player: the next numbered command to run here.
+    /// Number of the next numbered command to run here, by player.
     numbers: Vec<u32>,
-    /// Given here, each with the next tick at that time.
+    /// Commands given here, each with the next tick at that time.
     given: Vec<Tick>,
     /// Stalled time by cause, network and computer, in microseconds of the peer's clock.
     stalled_us: [u64; 2],
@@ -129,13 +129,13 @@ pub struct PeerRecord {
 struct TickRecord {
     inputs: u64,
     hash: u64,
-    /// When its own input was sealed, on its own clock.
+    /// Time at which its own input was committed, on its own clock.
     sealed_at: Time,
     ran_at: Time,
 }
 
 impl Audit {
-    /// For `peers` peers before tick 0.
+    /// Creates the observer of `peers` peers before tick 0.
     #[must_use]
     pub fn new(peers: usize, is_planted: bool) -> Self {
         let record = || PeerRecord {
@@ -158,19 +158,19 @@ impl Audit {
         }
     }
 
-    /// What was found so far.
+    /// Returns the violations found so far.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 
-    /// What a peer has done.
+    /// Returns the observations of a peer.
     #[must_use]
     pub fn peer(&self, peer: usize) -> &PeerRecord {
         &self.peers[peer]
     }
 
-    /// Notes that an oracle does not hold.
+    /// Records a violation.
     pub fn violated(&mut self, oracle: Oracle, peer: usize, now: Time, what: String) {
         let tick = self.peers[peer].next.0;
         if self.violations.len() < VIOLATIONS_MAX {
@@ -178,23 +178,23 @@ impl Audit {
         }
     }
 
-    /// The number of the next command that this peer gives.
+    /// Returns the number of the next command that this peer gives.
     #[must_use]
     pub fn next_number(&self, peer: usize) -> u32 {
         self.peers[peer].given.len() as u32
     }
 
-    /// A peer has given its next numbered command.
+    /// Records that a peer has given its next numbered command.
     pub fn gave(&mut self, peer: usize) {
         let next = self.peers[peer].next;
         self.peers[peer].given.push(next);
     }
 
-    /// A peer has run a tick.
+    /// Records that a peer has run a tick.
     pub fn ran(&mut self, peer: usize, now: Time, due: &DueTick, hash: &StateHash) {
         let tick = due.inputs.tick;
         if tick != self.peers[peer].next {
-            let what = format!("ran tick {tick} instead");
+            let what = format!("ran tick {tick} out of order");
             self.violated(Oracle::Inputs, peer, now, what);
         }
         if due.inputs.inputs.len() != self.peers.len() {
@@ -219,8 +219,8 @@ impl Audit {
         self.peers[peer].ran_at = now;
     }
 
-    /// At the end of a match: whether all who took part to their end ran each tick alike. A peer that the
-    /// others dropped, or that crashed, may have run ticks with inputs of its own that nobody else has.
+    /// Checks, at the end of a match, that all peers that took part to the end ran each tick with the same inputs and
+    /// hash. A peer that was dropped, or that crashed, may have run ticks with inputs that the others do not have.
     pub fn compare(&mut self, takes_part: impl Fn(usize) -> bool) {
         for tick in 0..self.ticks.len() {
             let records = self.ticks[tick];
@@ -237,13 +237,14 @@ impl Audit {
                 } else {
                     continue;
                 }
-                // What follows follows from it.
+                // Later differences follow from the first.
                 return;
             }
         }
     }
 
-    /// From each input's seal to the tick that runs it at another peer. Only where clocks show network time.
+    /// Measures the time from each committed input to the tick that runs it at another peer. Valid only if the peers'
+    /// clocks show network time.
     #[must_use]
     pub fn opponent_latency(&self) -> Histogram {
         let mut latency = Histogram::default();
@@ -287,7 +288,7 @@ impl Audit {
         self.peers[peer].stalled_until = stall.ran;
     }
 
-    /// A peer has sent a datagram.
+    /// Records that a peer has sent a datagram.
     pub fn sent(&mut self, peer: usize, now: Time, bytes: usize) {
         let links = self.peers.len() as u32 - 1;
         let record = &mut self.peers[peer];
@@ -310,7 +311,7 @@ impl Audit {
         }
     }
 
-    /// At the end of a peer's match: what it measured is what was seen.
+    /// Checks, at the end of a peer's match, that its own measurement of stalls matches the observed one.
     pub fn check_stalls(&mut self, peer: usize, now: Time, (stalls, us): (u32, u64)) {
         let record = &self.peers[peer];
         let [network, computer] = record.stalled_us;
@@ -323,8 +324,8 @@ impl Audit {
         }
     }
 
-    /// At the end of a match that went to its end: every command that had the time to has run at `peer`, but
-    /// for those of players who went before.
+    /// Checks, at the end of a complete match, that every command that had enough time has run at `peer`, except those
+    /// of players who left before.
     pub fn check_commands(&mut self, peer: usize, now: Time, is_away: impl Fn(usize) -> bool) {
         for player in (0..self.peers.len()).filter(|&player| !is_away(player)) {
             let (ran, next) = (self.peers[peer].numbers[player], self.peers[peer].next);
@@ -340,24 +341,24 @@ impl Audit {
 }
 
 impl PeerRecord {
-    /// Stalled for want of another's input, and by the computer itself, in microseconds.
+    /// Returns the time stalled by the network and by the computer, in microseconds.
     #[must_use]
     pub const fn stalled_us(&self) -> [u64; 2] {
         self.stalled_us
     }
 
-    /// Numbered commands given here.
+    /// Returns the number of numbered commands given here.
     #[must_use]
     pub const fn given(&self) -> usize {
         self.given.len()
     }
 }
 
-/// A hash over what each player wants in a tick.
+/// Hashes the inputs of all players for a tick.
 fn digest(ran: &TickInputs) -> u64 {
     let mut buffer = [0; INPUT_BYTES_MAX];
     ran.iter().fold(u64::from(ran.tick.0), |digest, (player, input)| {
-        // Anything longer could not have come out of a datagram.
+        // No longer input fits into a datagram.
         let bytes = postcard::to_slice(input, &mut buffer).map_or(&[][..], |bytes| &*bytes);
         XxHash3_64::oneshot_with_seed(digest.rotate_left(1) ^ u64::from(player.0), bytes)
     })

@@ -1,11 +1,10 @@
-//! A battle of any size, for measuring: everybody fights all the time, everywhere on the map.
+//! Synthetic battles of any size for benchmarks: all units fight all the time, everywhere on the map.
 //!
-//! The map grows with the number of units, 6 tiles^2 for each, so that a unit of a large battle has as much
-//! to do as one of a small battle. Two players stand in alternating stripes, four abreast; every third unit
-//! is an archer. By platoons of 32 they are sent to attack somewhere nearby, each platoon anew every 128
-//! ticks, spread over the ticks. Who falls is replaced at its first place before the next tick. Rules are
-//! `endless`, without minions at the start; obstacles and circles are those of the standard map, moved apart
-//! with the map, and the cores stand in the corners.
+//! The map grows with the number of units, 6 tiles^2 for each, so that a unit of a large battle has as much to do as
+//! one of a small battle. Two players stand in alternating stripes, four abreast; every third unit is an archer.
+//! Platoons of 32 attack a point nearby, a new one every 128 ticks, with the platoons spread over the ticks. A fallen
+//! unit is replaced at its first position before the next tick. The rules are `endless`, without minions at the start.
+//! Obstacles and circles are those of the standard map, moved apart with the map, and the cores stand in the corners.
 
 use std::sync::Arc;
 
@@ -17,84 +16,83 @@ use sim::{
     random,
 };
 
-/// Ticks from one order of a platoon to its next.
+/// Interval between the commands of a platoon, in ticks.
 pub const ORDER_TICKS: u32 = 128;
-/// Square tiles of the map for each unit.
+/// Area of the map per unit, in tiles^2.
 const AREA_PER_UNIT: usize = 6;
-/// Units of a stripe side by side.
+/// Number of units of a stripe side by side.
 const ABREAST: usize = 4;
-/// How far from the middle of its places a platoon is sent at most, in tiles on each axis.
+/// Maximum distance of a platoon's target from the middle of its positions, in tiles on each axis.
 const SORTIE: i32 = 8;
-/// How far a core stands from the sides of its corner, thousandths of a tile.
+/// Distance of a core from the sides of its corner, in thousandths of a tile.
 const CORE_INSET: Milli = 4_000;
-/// How many players usually fight.
+/// Default number of players.
 const PLAYERS: usize = 2;
 
-/// A unit of the battle, and where it begins, also when it has fallen and another takes its place.
+/// Unit of the battle and its first position, which its replacements take, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Soldier {
-    /// Whose it is.
+    /// Owner.
     pub player: PlayerId,
-    /// How it fights.
+    /// Kind of attack.
     pub attack: AttackBehaviour,
-    /// Where it begins; what is solid may push it away from there.
+    /// First position; solid obstacles may push the unit away from it.
     pub at: Vec2,
 }
 
-/// Soldiers that go together, neighbours in a stripe.
+/// Soldiers that move together, neighbours in a stripe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platoon {
-    /// Whose it is.
+    /// Owner.
     pub player: PlayerId,
-    /// Which soldiers of [`Plan::soldiers`].
+    /// Indices into [`Plan::soldiers`].
     pub soldiers: std::ops::Range<usize>,
-    /// The middle of their places.
+    /// Middle of their first positions.
     pub middle: Vec2,
-    /// Its orders come in ticks of this remainder by [`ORDER_TICKS`].
+    /// Remainder, by [`ORDER_TICKS`], of the ticks in which it gets commands.
     phase: u32,
 }
 
-/// Everything that a battle depends on, without a world: programs that are compared with the simulation
-/// play the same.
+/// Parameters of a battle, without a world: programs that are compared with the simulation play the same plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Of the targets, and of the world.
+    /// Seed of the targets, and of the world.
     pub seed: u64,
-    /// How many fight, all against all.
+    /// Number of players, each an enemy of all others.
     pub players: usize,
-    /// `endless`, without minions at the start.
+    /// Rules: `endless`, without minions at the start.
     pub rules: Arc<Rules>,
-    /// The battlefield. It is larger than maps of files may be.
+    /// Map of the battle, larger than maps from files may be.
     pub map: Arc<Map>,
-    /// All units but the heroes, stripe by stripe.
+    /// All units except the heroes, stripe by stripe.
     pub soldiers: Vec<Soldier>,
-    /// Of up to [`SELECTION_MAX`] each.
+    /// Platoons of up to [`SELECTION_MAX`] soldiers.
     pub platoons: Vec<Platoon>,
 }
 
-/// A platoon's order: attack toward a place.
+/// Command to a platoon: attack toward a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sortie {
-    /// Which of [`Plan::platoons`].
+    /// Index into [`Plan::platoons`].
     pub platoon: usize,
-    /// Where to.
+    /// Target of the attack.
     pub target: Target,
 }
 
 impl Plan {
-    /// The battle of `units` units of two players, their heroes included.
+    /// Plans a battle of `units` units of two players, including their heroes.
     ///
     /// # Panics
-    /// If that is not 10 to [`UNITS_MAX`].
+    /// If `units` is not 10 to [`UNITS_MAX`].
     #[must_use]
     pub fn new(units: usize, seed: u64) -> Self {
         Self::between(PLAYERS, units, seed)
     }
 
-    /// The same of two to four players.
+    /// Plans a battle of two to four players.
     ///
     /// # Panics
-    /// As [`Self::new`], and if it is another number of players.
+    /// As [`Self::new`], and if `players` is not 2 to 4.
     #[must_use]
     pub fn between(players: usize, units: usize, seed: u64) -> Self {
         assert!((10..=UNITS_MAX).contains(&units), "a battle of {units} units");
@@ -107,7 +105,7 @@ impl Plan {
         Self { seed, players, rules: Arc::new(rules), map: Arc::new(map), soldiers, platoons }
     }
 
-    /// The world before tick 0, with the heroes and nobody else.
+    /// Returns the setup of the world, with the heroes as its only units.
     #[must_use]
     pub fn setup(&self) -> Setup {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
@@ -120,13 +118,13 @@ impl Plan {
         }
     }
 
-    /// The orders that are given in `tick`.
+    /// Returns the commands of `tick`.
     pub fn sorties(&self, tick: Tick) -> impl Iterator<Item = Sortie> {
         let due = move |&(_, platoon): &(usize, &Platoon)| platoon.phase == tick.0 % ORDER_TICKS;
         self.platoons.iter().enumerate().filter(due).map(move |(index, platoon)| {
             let offset = |ordinal: usize| {
                 let drawn = random::draw(self.seed, tick, platoon.player, ordinal as u32);
-                // As many halves of a tile as fit in.
+                // The number of half tiles in the range.
                 Fx::from_num(drawn % (4 * SORTIE as u64 + 1)) / 2 - Fx::from_num(SORTIE)
             };
             let (x, y) = (offset(2 * index), offset(2 * index + 1));
@@ -135,26 +133,26 @@ impl Plan {
         })
     }
 
-    /// `at`, moved off the edge of the map.
+    /// Moves `at` away from the edge of the map.
     fn inside(&self, at: Vec2) -> Vec2 {
         let limit = milli(self.map.size.0 / 2 - 2_000);
         Vec2 { x: at.x.clamp(-limit, limit), y: at.y.clamp(-limit, limit) }
     }
 }
 
-/// A battle of the simulation's own.
+/// Battle in this project's simulation.
 #[derive(Clone, Debug)]
 pub struct Battlefield {
     plan: Plan,
     world: World,
-    /// Who stands for each of the plan's soldiers; [`UnitId::NONE`] if there was no room.
+    /// Current unit of each of the plan's soldiers; [`UnitId::NONE`] if there was no room.
     ranks: Vec<UnitId>,
     inputs: TickInputs,
     fallen: u64,
 }
 
 impl Battlefield {
-    /// The battle before tick 0.
+    /// Creates the battle of [`Plan::new`] before tick 0.
     ///
     /// # Panics
     /// As [`Plan::new`].
@@ -163,7 +161,7 @@ impl Battlefield {
         Self::of(Plan::new(units, seed))
     }
 
-    /// The battle of a plan before tick 0.
+    /// Creates the battle of a plan before tick 0.
     #[must_use]
     pub fn of(plan: Plan) -> Self {
         let world = World::new(plan.setup());
@@ -175,8 +173,8 @@ impl Battlefield {
         battlefield
     }
 
-    /// Replaces who fell and gives the orders of the next tick: what comes before [`Self::step`] and does
-    /// not belong to the simulation.
+    /// Replaces fallen units and gives the commands of the next tick. This comes before [`Self::step`] and is not part
+    /// of the simulation.
     pub fn prepare(&mut self) {
         self.replace_fallen();
         self.inputs.tick = self.world.state().tick();
@@ -191,7 +189,7 @@ impl Battlefield {
         }
     }
 
-    /// Runs the tick that was prepared.
+    /// Runs the prepared tick.
     pub fn step(&mut self) {
         self.world.step(&self.inputs);
     }
@@ -204,19 +202,19 @@ impl Battlefield {
         }
     }
 
-    /// What it is played by.
+    /// Returns the plan of the battle.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The world.
+    /// Returns the world.
     #[must_use]
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// How many soldiers have fallen and were replaced.
+    /// Returns the number of soldiers that fell and were replaced.
     #[must_use]
     pub fn fallen(&self) -> u64 {
         self.fallen
@@ -233,14 +231,14 @@ impl Battlefield {
     }
 }
 
-/// The side of the square map for `units` units, thousandths of a tile.
+/// Returns the side of the square map for `units` units, in thousandths of a tile.
 fn side(units: usize) -> Milli {
-    // Even, so that both halves are whole.
+    // The side is even, so that both halves are integers.
     let half = (units * AREA_PER_UNIT * 1_000_000 / 4).isqrt();
     Milli::try_from(2 * half).expect("50,000 units stand on 548 tiles")
 }
 
-/// The standard map, pulled apart to a square: things keep their size and change their place.
+/// Stretches the standard map to a square: obstacles keep their size and change their position.
 fn battlefield(standard: &Map, players: usize, side: Milli) -> Map {
     let scaled = |at: Milli, of: Milli| (i64::from(at) * i64::from(side) / i64::from(of)) as Milli;
     let place = |(x, y): MilliPoint| (scaled(x, standard.size.0), scaled(y, standard.size.1));
@@ -262,9 +260,10 @@ fn battlefield(standard: &Map, players: usize, side: Milli) -> Map {
     }
 }
 
-/// Soldiers and platoons on a square map of this side.
+/// Places soldiers and platoons on a square map of this side.
 fn line_up(soldiers: usize, players: usize, side: Milli) -> (Vec<Soldier>, Vec<Platoon>) {
-    // As wide as high between neighbours: a stripe is about 10 tiles wide. All players have as many.
+    // Neighbours have equal distances on both axes: a stripe is about 10 tiles wide. All players have the same number
+    // of stripes.
     let stripes = players * ((soldiers.isqrt() + ABREAST) / (players * ABREAST)).max(1);
     let place = |index: usize, of: usize| {
         // The middle of the `index`th of `of` parts of the side.
@@ -294,7 +293,7 @@ fn line_up(soldiers: usize, players: usize, side: Milli) -> (Vec<Soldier>, Vec<P
     (placed, platoons)
 }
 
-/// Gives each player's platoons their phases, evenly over [`ORDER_TICKS`].
+/// Spreads each player's platoons evenly over [`ORDER_TICKS`].
 fn spread(platoons: &mut [Platoon], players: usize) {
     for player in (0..players as u8).map(PlayerId) {
         let count = platoons.iter().filter(|platoon| platoon.player == player).count();
@@ -305,7 +304,7 @@ fn spread(platoons: &mut [Platoon], players: usize) {
     }
 }
 
-/// Thousandths of a tile as tiles.
+/// Converts thousandths of a tile to tiles.
 fn milli(milli: Milli) -> Fx {
     Fx::from_bits((i64::from(milli) * 65_536 / 1_000) as i32)
 }

@@ -1,4 +1,4 @@
-//! How fast this machine runs the simulation: one thread, by the processor time that it took.
+//! Benchmark of the simulation on one thread, measured in processor time.
 
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -22,29 +22,29 @@ use sim::{
     World, random,
 };
 
-/// The sizes of battles by default.
+/// Default sizes of battles, in units.
 pub const UNITS: [usize; 4] = [200, 2_000, 10_000, 50_000];
-/// Times that everything is measured, in turns; medians are reported.
+/// Number of rounds; medians over the rounds are reported.
 const ROUNDS: usize = 7;
-/// Ticks between states that are coded.
+/// Distances between two encoded states, in ticks.
 const CODED_TICKS: [u32; 2] = [3, 30];
-/// The seed of the battles and of the matches.
+/// Seed of the battles and of the matches.
 const SEED: u64 = 7;
-/// States that are kept, as a match does for the search of a desync: each snapshot goes into the oldest.
+/// Number of kept states, as in a match for the search for a desync: each snapshot overwrites the oldest.
 const SNAPSHOTS: usize = 8;
 
-/// What to measure.
+/// Options of a benchmark.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// The sizes of the battles, each 10 to [`sim::UNITS_MAX`].
+    /// Sizes of the battles, each 10 to [`sim::UNITS_MAX`] units.
     pub units: Vec<usize>,
-    /// How long a round of each battle may take.
+    /// Target duration of a round of each battle.
     pub round: Duration,
-    /// The ticks of the replays at most.
+    /// Maximum length of the replays, in ticks.
     pub replay_ticks: u32,
-    /// The size of the battle whose states are coded.
+    /// Size of the battle whose states are encoded, in units.
     pub coded_units: usize,
-    /// How many datagrams are sealed a round.
+    /// Number of datagrams sealed per round.
     pub datagrams: usize,
 }
 
@@ -60,30 +60,30 @@ impl Default for BenchOptions {
     }
 }
 
-/// What was measured.
+/// Results of a benchmark.
 #[derive(Clone, Debug, Serialize)]
 pub struct BenchReport {
-    /// One for each size.
+    /// Figures of the simulation, one entry per size.
     pub simulation: Vec<BattleFigures>,
-    /// What a server's states cost: three ticks apart, as at 20 updates a second, and half a second.
+    /// Cost of a server's state deltas: three ticks apart, as at 20 updates a second, and half a second.
     pub coding: [CodingFigures; 2],
-    /// What the protection of datagrams costs.
+    /// Cost of the encryption of datagrams.
     pub sealing: SealingFigures,
-    /// How much faster than it was played a match of two bots by standard rules is verified, all recorded
-    /// hashes compared.
+    /// Speed of the verification of a match of two bots by standard rules, as a multiple of real time, with all
+    /// recorded hashes compared.
     pub replay_x_real_time: f64,
-    /// The same for a battle of 200 units.
+    /// Speed of the verification of a battle of 200 units, as a multiple of real time.
     pub replay_200_units_x_real_time: f64,
 }
 
-/// A battle's figures: medians over the rounds.
+/// Figures of a battle: medians over the rounds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BattleFigures {
-    /// How many units.
+    /// Number of units.
     pub units: usize,
-    /// Ticks measured, all rounds together.
+    /// Number of measured ticks, over all rounds.
     pub ticks: u32,
-    /// Nanoseconds for one unit and tick.
+    /// Nanoseconds per unit and tick.
     pub ns_per_unit_tick: f64,
     /// Microseconds for the hash of the whole state.
     pub hash_us: f64,
@@ -91,7 +91,7 @@ pub struct BattleFigures {
     pub snapshot_us: f64,
 }
 
-/// Why there are no figures.
+/// Reason why a benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A match could not be recorded.
@@ -100,14 +100,14 @@ pub enum BenchError {
     /// A recorded match plays differently.
     #[error("the replay is {verdict}: {reason}")]
     Replay {
-        /// In a word.
+        /// Verdict of the verification.
         verdict: Verdict,
-        /// In a sentence.
+        /// Explanation, as a sentence.
         reason: String,
     },
 }
 
-/// Measures everything. `progress` is called with how many steps are done, and of how many.
+/// Runs all benchmarks. `progress` gets the number of steps done, and their total.
 ///
 /// # Errors
 /// If a replay cannot be recorded or differs from its match.
@@ -148,7 +148,7 @@ pub fn bench(options: &BenchOptions, progress: impl Fn(usize, usize)) -> Result<
     })
 }
 
-/// A battle that is measured round by round.
+/// Battle measured round by round.
 #[derive(Debug)]
 pub struct BattleBench {
     battle: Battlefield,
@@ -162,10 +162,10 @@ pub struct BattleBench {
 }
 
 impl BattleBench {
-    /// Ticks until the first losses and blows no longer come in step.
+    /// Number of ticks until the units' first attacks and losses no longer coincide.
     const WARM_UP: u32 = 256;
 
-    /// A battle in full progress, measured in rounds of about `round` each.
+    /// Creates a battle in full progress, measured in rounds of about `round` each.
     ///
     /// # Panics
     /// If `units` is not 10 to [`sim::UNITS_MAX`].
@@ -178,7 +178,7 @@ impl BattleBench {
         Self {
             battle,
             units,
-            // Whole turns of what units do every eighth tick.
+            // Whole periods, since some work of a unit happens every eighth tick.
             ticks_per_round: (per_round.clamp(8, 4096) as u32).next_multiple_of(8),
             snapshots,
             ticks: 0,
@@ -188,7 +188,7 @@ impl BattleBench {
         }
     }
 
-    /// Measures once: ticks, without what prepares them, then the hash and the copy of the state.
+    /// Measures one round: the ticks without their preparation, then the hash and the copy of the state.
     pub fn round(&mut self) {
         let mut took = Duration::ZERO;
         for _ in 0..self.ticks_per_round {
@@ -202,13 +202,13 @@ impl BattleBench {
         self.snapshot_ns.push(nanos(snapshot_time(state, &mut self.snapshots)));
     }
 
-    /// The battle as it stands.
+    /// Returns the battle.
     #[must_use]
     pub fn battle(&self) -> &Battlefield {
         &self.battle
     }
 
-    /// The medians of all rounds.
+    /// Returns the medians of all rounds.
     #[must_use]
     pub fn figures(self) -> BattleFigures {
         BattleFigures {
@@ -221,7 +221,7 @@ impl BattleBench {
     }
 }
 
-/// How long the hash of a whole state takes, the mean of many.
+/// Measures the time to hash a whole state, averaged over many repetitions.
 #[must_use]
 pub fn hash_time(state: &GameState) -> Duration {
     let repeats = repeats(state);
@@ -233,10 +233,10 @@ pub fn hash_time(state: &GameState) -> Duration {
     took / repeats
 }
 
-/// How long a copy of a whole state takes that goes into each of `snapshots` in turn, the mean of many.
+/// Measures the time to copy a whole state, averaged over many repetitions; `snapshots` are overwritten in turn.
 ///
 /// # Panics
-/// If there are none.
+/// If `snapshots` is empty.
 #[must_use]
 pub fn snapshot_time(state: &GameState, snapshots: &mut [GameState]) -> Duration {
     let repeats = repeats(state);
@@ -251,7 +251,7 @@ pub fn snapshot_time(state: &GameState, snapshots: &mut [GameState]) -> Duration
     took / repeats
 }
 
-/// About as many bytes at any size.
+/// Returns the number of repetitions that covers about the same number of bytes at any size.
 fn repeats(state: &GameState) -> u32 {
     (2_000_000 / state.units.len().max(1) as u32).max(8 * SNAPSHOTS as u32)
 }
@@ -260,13 +260,13 @@ fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// How many times faster than real time a replay is simulated and compared.
+/// Measures the speed of the verification of a replay, as a multiple of real time.
 ///
 /// # Errors
-/// If it is not equal in everything that was recorded.
+/// If the replay differs from its record.
 ///
 /// # Panics
-/// If the bytes are no replay at all.
+/// If the bytes are not a replay.
 pub fn replay_speed(bytes: &[u8]) -> Result<f64, BenchError> {
     let mut report = None;
     let took = timed(|| {
@@ -280,7 +280,7 @@ pub fn replay_speed(bytes: &[u8]) -> Result<f64, BenchError> {
     Ok(f64::from(report.ticks) / f64::from(rate.hz()) / took.as_secs_f64().max(1e-9))
 }
 
-/// The replay of a match of two bots by standard rules on the standard map, to its end or for `ticks`.
+/// Records a match of two bots by standard rules on the standard map, to its end or for `ticks`.
 ///
 /// # Errors
 /// If it cannot be recorded.
@@ -303,8 +303,8 @@ pub fn standard_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
     })
 }
 
-/// The replay of a minute, or of `ticks`, with 200 units on the standard map who go where they are sent and
-/// fight there, and are too hard to fall.
+/// Records one minute, or `ticks`, of 200 units on the standard map that fight at random points and have too many hit
+/// points to die.
 ///
 /// # Errors
 /// If it cannot be recorded.
@@ -330,7 +330,7 @@ pub fn large_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
                 let index = index as u32;
                 if tick.0 % EVERY == 16 * index {
                     let drawn = random::draw(SEED, tick, player, index);
-                    // Within 16 and 10 tiles of the centre, where all meet.
+                    // Within 16 and 10 tiles of the centre, so that all units meet.
                     let (x, y) = (drawn % 33, (drawn >> 32) % 21);
                     let at =
                         Vec2 { x: Fx::from_num(x) - Fx::from_num(16), y: Fx::from_num(y) - Fx::from_num(10) };
@@ -341,7 +341,7 @@ pub fn large_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
     })
 }
 
-/// A player's minions, by selections.
+/// Returns a player's minions in groups of one selection.
 fn platoons(world: &World, player: PlayerId) -> impl Iterator<Item = Selection> + '_ {
     let units = &world.state().units;
     let own = (0..units.len())
@@ -363,7 +363,7 @@ fn match_setup(rules: Arc<Rules>) -> Setup {
     }
 }
 
-/// Plays a match in memory; `fill` gives the inputs of each tick.
+/// Plays a match in memory and returns its replay; `fill` sets the inputs of each tick.
 fn record(
     setup: Setup,
     ticks: u32,

@@ -1,4 +1,4 @@
-//! The desync check: processes that play whole matches over real UDP, and whose hashes must agree.
+//! Desync check: processes that play whole matches over real UDP and compare their hashes.
 
 use core::fmt;
 use serde_json::{Value, json};
@@ -11,105 +11,105 @@ use super::jobs;
 use super::process::{Process, ProcessError, flag};
 use net::Architecture;
 
-/// What is checked.
+/// Options of a desync check.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// The program that each peer runs.
+    /// Program that each peer runs.
     pub program: PathBuf,
-    /// Who runs the world: with a server, it is one more process, and every seat is a client's.
+    /// Architecture. One with a server has one more process, and every seat is a client's.
     pub architecture: Architecture,
-    /// Which of its processes run here.
+    /// Processes that run on this machine.
     pub side: Side,
     /// Seats in each match, 2 to 4.
     pub peers: u8,
-    /// How many matches; their seeds count up from `seed`.
+    /// Number of matches; their seeds count up from `seed`.
     pub matches: u32,
     /// Seed of the first match.
     pub seed: u64,
-    /// Ticks of each match.
+    /// Length of each match, in ticks.
     pub ticks: u32,
-    /// Matches at a time.
+    /// Number of matches to run in parallel.
     pub jobs: usize,
-    /// Further arguments of the host, or the server, alone.
+    /// Additional arguments of only the host, or the server.
     pub host_arguments: Vec<String>,
-    /// Further arguments of all.
+    /// Additional arguments of all processes.
     pub arguments: Vec<OsString>,
-    /// Further arguments of those who have a seat.
+    /// Additional arguments of processes with a seat.
     pub seat_arguments: Vec<String>,
-    /// What all links do to datagrams; each direction draws from a seed of its own.
+    /// Impairment of all links; each direction draws from a seed of its own.
     pub link: Option<String>,
-    /// `TICK:FIELD` to disturb, and the seat that does.
+    /// Desync to inject as `TICK:FIELD`, and the seat that injects it.
     pub inject: Option<(String, u8)>,
-    /// Where reports of desyncs go.
+    /// Directory of the desync reports.
     pub reports: PathBuf,
 }
 
-/// Which processes of a match run on this machine.
+/// Selection of the processes of a match that run on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// All, on ports of the loopback interface.
+    /// All processes, on ports of the loopback interface.
     All,
-    /// The host, or the server and its first client, which [`Self::Connecting`] joins from elsewhere.
+    /// The host, or the server and its first client; [`Self::Connecting`] joins it from elsewhere.
     Listening(SocketAddr),
     /// The guest in seat 1.
     Connecting(SocketAddr),
 }
 
-/// What was found.
+/// Result of a desync check.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
-    /// Matches played.
+    /// Number of matches played.
     pub matches: u32,
-    /// Ticks after which hashes were compared, over all matches.
+    /// Number of ticks after which hashes were compared, over all matches.
     pub ticks_compared: u64,
-    /// How the matches ended.
+    /// Number of matches by outcome.
     pub outcomes: BTreeMap<String, u32>,
-    /// The desync in the match with the lowest seed.
+    /// Desync in the match with the lowest seed.
     pub first_desync: Option<FirstDesync>,
 }
 
-/// A desync, as both peers describe it.
+/// Desync, as both peers describe it.
 #[derive(Clone, Debug)]
 pub struct FirstDesync {
     /// Seed of the match: the listening side's, if it was played between two machines.
     pub seed: u64,
-    /// What both say, the content of the report file.
+    /// Content of the report file, the same from both peers.
     pub report: Value,
-    /// The report file, which both wrote alike.
+    /// Report file, the same from both peers.
     pub file: PathBuf,
 }
 
-/// Why there is no result.
+/// Reason why a check has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// A process gave no result.
     #[error("match with seed {seed}: {error}")]
     Process {
-        /// Of the match.
+        /// Seed of the match.
         seed: u64,
-        /// What went wrong.
+        /// Error of the process.
         error: ProcessError,
     },
-    /// A planted difference did not show.
-    #[error("match with seed {seed}: the difference that was planted in it was not found")]
+    /// An injected desync was not found.
+    #[error("match with seed {seed}: the injected desync was not found")]
     NotFound {
-        /// Of the match.
+        /// Seed of the match.
         seed: u64,
     },
-    /// The two do not say the same.
+    /// The processes report different results.
     #[error("match with seed {seed}: the peers disagree: {what}; both results are above")]
     Disagree {
-        /// Of the match.
+        /// Seed of the match.
         seed: u64,
-        /// About what.
+        /// Description of the difference.
         what: String,
     },
 }
 
-/// Plays the matches; `progress` gets how many have ended. After an error no further match begins.
+/// Plays the matches; `progress` gets the number of finished ones. After an error no further match begins.
 ///
 /// # Errors
-/// If a match could not be played, or its two peers describe it differently.
+/// If a match could not be played, or its processes report different results.
 pub fn check(options: &CheckOptions, progress: impl Fn(u32) + Sync) -> Result<CheckReport, CheckError> {
     let seeds = (0..options.matches).map(|index| options.seed + u64::from(index));
     let results =
@@ -131,17 +131,17 @@ struct Played {
     desync: Option<FirstDesync>,
 }
 
-/// What all processes of a match must say alike.
+/// Keys of a result that must be equal in all processes of a match.
 const SHARED_KEYS: [&str; 3] = ["outcome", "ticks", "state_hash"];
 
-/// One match of two or more processes.
+/// Plays one match of two or more processes.
 fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     let processes = start(options, seed)?;
     let seats: Vec<u8> = processes.iter().filter_map(|(role, _)| role.seat()).collect();
     let results = processes.into_iter().map(|(_, process)| process.result());
     let results = results.collect::<Result<Vec<Value>, ProcessError>>();
     let results = results.map_err(|error| CheckError::Process { seed, error })?;
-    // After a desync a peer has stopped where it was; of three or more the others play on.
+    // After a desync a peer stops; of three or more the others play on.
     let mut played_on = results.iter().filter(|result| result["outcome"] != "desync");
     if let Some(first) = played_on.next() {
         for (key, other) in played_on.flat_map(|other| SHARED_KEYS.map(|key| (key, other))) {
@@ -157,7 +157,7 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     let played = match options.architecture {
         Architecture::P2p => judge_peers(options, seed, outcome, &seats, &results),
         Architecture::ClientServer | Architecture::Relay => {
-            // A server has no seat, and nothing of its own to compare.
+            // A server has no seat, and no hashes of its own to compare.
             let clients = &results[results.len() - seats.len()..];
             judge_clients(options, seed, outcome, &seats, clients)
         }
@@ -168,7 +168,7 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     Ok(played)
 }
 
-/// The processes of a match that run here.
+/// Starts the processes of a match that run here.
 fn start(options: &CheckOptions, seed: u64) -> Result<Vec<(Role, Process)>, CheckError> {
     let role = Role::first(options.architecture);
     let first = |address: SocketAddr| {
@@ -197,7 +197,7 @@ fn start(options: &CheckOptions, seed: u64) -> Result<Vec<(Role, Process)>, Chec
     core::iter::once(Ok((role, first))).chain(guests).collect()
 }
 
-/// Peers find the same difference, and write it down alike.
+/// Checks that all peers found the same difference, and that their report files are equal.
 fn judge_peers(
     options: &CheckOptions,
     seed: u64,
@@ -226,8 +226,8 @@ fn judge_peers(
     Ok(Played { outcome, ticks, desync: Some(FirstDesync { seed, report: report.clone(), file }) })
 }
 
-/// Each client compares its world with its server's, and adopts the server's state where they differ, so the
-/// match continues.
+/// Checks the clients of a server. Each compares its world with the server's and adopts the server's state after a
+/// difference, so the match continues.
 fn judge_clients(
     options: &CheckOptions,
     seed: u64,
@@ -257,25 +257,25 @@ fn judge_clients(
 }
 
 impl CheckOptions {
-    /// Where a seat reports a desync.
+    /// Returns the path of a seat's desync report.
     fn report_file(&self, seed: u64, seat: u8) -> PathBuf {
         self.reports.join(format!("desync-seed{seed}-seat{seat}.json"))
     }
 }
 
-/// What a process is in its match.
+/// Role of a process in its match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// The peer in seat 0, which others join.
     Host,
     /// The server, which has no seat.
     Server,
-    /// In this seat.
+    /// The guest in this seat.
     Guest(u8),
 }
 
 impl Role {
-    /// Of the process that others join.
+    /// Returns the role of the process that others join.
     const fn first(architecture: Architecture) -> Self {
         match architecture {
             Architecture::P2p => Self::Host,
@@ -283,7 +283,7 @@ impl Role {
         }
     }
 
-    /// The command that it runs.
+    /// Returns the subcommand that the process runs.
     const fn command(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -325,7 +325,7 @@ fn process(
         all.push(flag("--desync-report=", &options.report_file(seed, seat)));
     }
     if let Some(link) = &options.link {
-        // All directions fail on their own, and alike when the check is repeated.
+        // The seed differs by direction and is the same when the check is repeated.
         let direction = role.seat().map_or(4, u64::from);
         all.push(format!("--link={link},seed={}", 5 * seed + direction).into());
     }
@@ -337,7 +337,7 @@ fn process(
 }
 
 impl FirstDesync {
-    /// Returns it as the JSON of a check.
+    /// Converts the desync to the JSON of a check.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let Self { seed, report, file } = self;

@@ -1,34 +1,35 @@
-//! What the difference of two states costs that a server sends: bytes and time, in a battle in which all fight.
+//! Cost of state deltas that a server sends, in bytes and time, for a battle in which all units fight.
 
 use super::battlefield::Battlefield;
 use super::timing::{median, timed};
 use sim::{DeltaCoder, GameState};
 
-/// Ticks until the first losses and blows no longer come in step.
+/// Number of ticks until the units' first attacks and losses no longer coincide.
 const WARM_UP: u32 = 256;
-/// Times that each is measured; medians are reported.
+/// Number of measurements; medians are reported.
 const ROUNDS: usize = 15;
-/// The seed of the battle.
+/// Seed of the battle.
 const SEED: u64 = 7;
 
-/// What a difference costs.
+/// Cost of a state delta.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct CodingFigures {
-    /// How many units.
+    /// Number of units.
     pub units: usize,
-    /// Ticks from one state to the other.
+    /// Distance of the two states, in ticks.
     pub ticks: u32,
-    /// How many of them have changed, percent.
+    /// Share of units that changed, in percent.
     pub changed_percent: f64,
-    /// Bytes for each unit of the battle.
+    /// Size in bytes, per unit of the battle.
     pub bytes_per_unit: f64,
-    /// Nanoseconds for each unit of the battle.
+    /// Encoding time in nanoseconds, per unit of the battle.
     pub encode_ns_per_unit: f64,
-    /// The same to decode, which encodes again to see whether the bytes are canonical.
+    /// Decoding time in nanoseconds, per unit of the battle. Includes encoding again, to check that the bytes are
+    /// canonical.
     pub decode_ns_per_unit: f64,
 }
 
-/// Encodes the difference of two states of a battle of `units` units, once for each distance in `ticks`.
+/// Encodes the delta of two states of a battle of `units` units, once for each distance in `ticks`.
 ///
 /// # Panics
 /// If `units` is not 10 to [`sim::UNITS_MAX`].
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_change_costs_little() {
+    fn unchanged_units_take_few_bytes() {
         let [some, more] = coding(400, [3, 30]);
         assert!((some.ticks, more.ticks) == (3, 30) && some.changed_percent > 20.0, "{some:?}");
         assert!(more.changed_percent > some.changed_percent, "{some:?}, {more:?}");

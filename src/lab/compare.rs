@@ -1,4 +1,4 @@
-//! The study: the same commands on the same links under every architecture, and what each costs and gives.
+//! The study: the same commands on the same links under every architecture, with the costs and benefits of each.
 
 mod agreement;
 mod analysis;

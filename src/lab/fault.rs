@@ -1,111 +1,111 @@
-//! The kinds of things that go wrong in the virtual network.
+//! Kinds of faults of the virtual network.
 
 use crate::named;
 
 named! {
-    /// One kind of fault.
+    /// Kind of fault.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[repr(u8)]
     pub enum Fault {
-        /// Datagrams take time.
+        /// Datagrams are delayed.
         Delay = "delay",
-        /// They take varying time, and overtake each other.
+        /// The delay varies, and datagrams overtake each other.
         Jitter = "jitter",
-        /// The way there takes another time than the way back.
+        /// The delay differs between the two directions.
         Asymmetry = "asymmetry",
         /// The delay changes in the middle of the match.
         DelayStep = "delay_step",
-        /// Datagrams are lost, each on its own.
+        /// Datagrams are lost independently.
         Loss = "loss",
-        /// They are lost in bursts.
+        /// Datagrams are lost in bursts.
         BurstLoss = "burst_loss",
-        /// They come twice.
+        /// Datagrams are duplicated.
         Duplicate = "duplicate",
-        /// They are held back and come after later ones.
+        /// Datagrams are held back and arrive after later ones.
         Reorder = "reorder",
-        /// They wait for a slow wire.
+        /// Datagrams are queued for a slow link.
         RateLimit = "rate_limit",
-        /// They find the queue before it full.
+        /// Datagrams are dropped because the queue is full.
         QueueOverflow = "queue_overflow",
-        /// They are larger than the path can carry.
+        /// Datagrams exceed the MTU of the path.
         Mtu = "mtu",
-        /// Bits are turned over on the way.
+        /// Bits are flipped.
         Corruption = "corruption",
-        /// They arrive cut off.
+        /// Datagrams are truncated.
         Truncation = "truncation",
-        /// They arrive with bytes added.
+        /// Datagrams arrive with bytes appended.
         Padding = "padding",
-        /// Nothing passes between two peers for up to 1.6 s.
+        /// No datagram passes between two peers for up to 1.6 s.
         Partition = "partition",
-        /// Nothing passes one way for up to 1.6 s.
+        /// No datagram passes in one direction for up to 1.6 s.
         OneWayPartition = "one_way_partition",
-        /// Nothing passes between any peers for 120 ms.
+        /// No datagram passes between any peers for 120 ms.
         Outage = "outage",
         /// A computer is suspended for up to 1.6 s and receives nothing.
         Pause = "pause",
-        /// More datagrams came than the buffer of a computer that stood still could hold.
+        /// The socket buffer of a suspended computer overflows.
         SocketOverflow = "socket_overflow",
-        /// A computer takes milliseconds for what should take microseconds.
+        /// A computer takes milliseconds for work of microseconds.
         SlowComputer = "slow_computer",
         /// A clock runs up to 1 % fast or slow.
         ClockDrift = "clock_drift",
-        /// A clock began at another time.
+        /// A clock has an offset.
         ClockOffset = "clock_offset",
-        /// A peer has another address from now on.
+        /// A peer changes its address.
         AddressChange = "address_change",
-        /// A peer comes seconds after the others.
+        /// A peer joins seconds after the others.
         LateJoin = "late_join",
-        /// An attacker sends again what it has seen.
+        /// An attacker replays recorded datagrams.
         Replay = "replay",
-        /// Strangers send bytes that mean nothing.
+        /// Strangers send random bytes.
         Garbage = "garbage",
-        /// Strangers send a thousand of them at once.
+        /// Strangers send a thousand such datagrams at a time.
         Flood = "flood",
         /// Strangers claim to be peers.
         Spoof = "spoof",
-        /// A peer is gone for ever, without a word.
+        /// A peer crashes without a message, and does not return.
         Crash = "crash",
         /// A peer leaves.
         Leave = "leave",
-        /// Nothing passes between two peers for longer than their timeout.
+        /// No datagram passes between two peers for longer than their timeout.
         LongPartition = "long_partition",
-        /// A computer sleeps for longer than the others' timeout.
+        /// A computer is suspended for longer than the others' timeout.
         Sleep = "sleep",
     }
 }
 
 impl Fault {
-    /// Whether a match may end by it.
+    /// Whether the fault may end a match.
     #[must_use]
     pub const fn is_fatal(self) -> bool {
         matches!(self, Self::Crash | Self::Leave | Self::LongPartition | Self::Sleep)
     }
 }
 
-/// How often each fault took effect: on a datagram, or on a peer.
+/// Number of effects of each fault, on a datagram or on a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts([u64; Fault::ALL.len()]);
 
 impl FaultCounts {
-    /// Counts one.
+    /// Counts one effect.
     pub const fn add(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
 
-    /// Counts those of another run.
+    /// Adds the counts of another run.
     pub fn add_all(&mut self, other: &Self) {
         for (count, more) in self.0.iter_mut().zip(other.0) {
             *count += more;
         }
     }
 
-    /// How often this one did.
+    /// Returns the count of a fault.
     #[must_use]
     pub const fn of(&self, fault: Fault) -> u64 {
         self.0[fault as usize]
     }
 
-    /// Every kind with its count.
+    /// Returns every kind with its count.
     pub fn iter(&self) -> impl Iterator<Item = (Fault, u64)> {
         Fault::ALL.into_iter().zip(self.0)
     }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_its_own_place_and_word() {
+    fn every_kind_has_a_distinct_index_and_name() {
         let mut counts = FaultCounts::default();
         for (place, fault) in Fault::ALL.into_iter().enumerate() {
             assert_eq!(fault as usize, place);

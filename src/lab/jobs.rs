@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs every job, at most `jobs` at a time; they start in the order of `all`, and the results have that order.
-/// `progress` gets how many of how many have ended. After an error no further job starts.
+/// `progress` gets the number of finished jobs and the total. After an error no further job starts.
 ///
 /// # Errors
 /// The error of a job.
 ///
 /// # Panics
-/// If a job or `progress` does, or the system has no threads.
+/// If a job or `progress` panics, or the system has no threads.
 pub fn run<J: Send, R: Send, E: Send>(
     jobs: usize,
     all: impl ExactSizeIterator<Item = J> + Send,
@@ -32,10 +32,10 @@ pub fn run<J: Send, R: Send, E: Send>(
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Does what may break down, and leaves nothing behind that anyone looks at then.
+/// Runs work that may panic and turns the panic into an error. The caller must discard any state that the work shares.
 ///
 /// # Errors
-/// With its message if it panics.
+/// The panic's message.
 pub fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Experiments on whole matches: desync checks, studies of latency, and how fast the simulation is; and the simulated
+//! Experiments on whole matches: desync checks, latency studies and benchmarks of the simulation, and the simulated
 //! network on which they run.
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! A computer and the process on it, as they are watched from outside: a clock that may be off, a socket with a bounded
-//! buffer, a processor that may be slow or suspended and whose time is measured, what became of the process.
+//! Model of a computer and its process, observed from outside: a clock with errors, a socket with a bounded buffer, a
+//! processor that may be slow or suspended, its processor time, and the state of the process.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -10,72 +10,72 @@ use crate::timing::Cpu;
 use game::{Match, MatchEvent, MatchOutcome, Node};
 use net::{Source, Time, Transmit};
 
-/// Most small datagrams that the socket of a suspended computer holds: Linux's default.
+/// Maximum number of small datagrams in the socket buffer of a suspended computer: Linux's default.
 const SOCKET_MAX: usize = 256;
 
-/// A peer's clock.
+/// Clock of a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerClock {
-    /// Its time at the start, in microseconds.
+    /// Offset at the start, in microseconds.
     pub offset_us: u64,
-    /// By how much it runs too fast, in millionths.
+    /// Drift in parts per million; positive if the clock is fast.
     pub drift_ppm: i64,
 }
 
-/// A computer. Its times are those of the network; its node sees those of its clock.
+/// Computer. Its times are those of the network; its node sees those of its clock.
 pub struct Machine<N> {
-    /// Its clock.
+    /// Clock of the computer.
     pub clock: PeerClock,
-    /// What a step costs.
+    /// Processor time of a step.
     pub cost: Duration,
-    /// Datagrams that found no room in the socket.
+    /// Number of datagrams dropped because the socket buffer was full.
     pub overflows: u32,
-    /// The instant at which the match was over here.
+    /// Time at which the match ended here.
     pub ended_at: Time,
-    /// The processor time of its node, where that is asked.
+    /// Processor time of the node, if it is measured.
     pub(crate) cpu: Cpu,
-    /// The outcome that the node has told.
+    /// Outcome that the node has reported.
     outcome: Option<MatchOutcome>,
-    /// The first tick's instant that the node has told, by its clock.
+    /// Time of tick 0 that the node has reported, by its clock.
     counting: Option<Time>,
     state: State<N>,
     socket: VecDeque<(Time, Source, Vec<u8>)>,
-    /// Until then the computer does something else, or nothing.
+    /// Time until which the computer is busy or suspended.
     busy_until: Time,
     is_paused: bool,
     numbered_at: Option<Time>,
-    /// From then on it is due, whatever its timer says.
+    /// Time at which the node is due, whatever its timer.
     woken_at: Option<Time>,
     is_leaving: bool,
-    /// When the node's timer fires, once that was asked since something was last done with the node.
+    /// Cache of the node's next timeout; cleared by every access to the node.
     timer: Cell<Option<Option<Time>>>,
 }
 
-/// What becomes of a node.
+/// State of a node.
 pub enum State<N> {
-    /// It begins then.
+    /// The node begins at this time.
     Absent(Time),
-    /// It plays.
+    /// The match runs.
     Open(Box<N>),
-    /// Its match is over.
+    /// The match is over.
     Over(Box<N>),
-    /// It is gone without a word.
+    /// The node disappeared without a message.
     Crashed,
 }
 
 impl PeerClock {
-    /// What it shows at an instant of network time.
+    /// Returns the time that the clock shows at a network time.
     #[must_use]
     pub fn shows(self, now: Time) -> Time {
         let drift = now.0.cast_signed() * self.drift_ppm / 1_000_000;
         Time(self.offset_us + now.0.saturating_add_signed(drift))
     }
 
-    /// The first instant of network time at which it shows `local` or later.
+    /// Returns the first network time at which the clock shows `local` or later.
     #[must_use]
     pub fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
-        // In two steps, for a million times the time would not fit.
+        // Two steps, since the time multiplied by a million would overflow.
         let shown_per_s = 1_000_000_u64.saturating_add_signed(self.drift_ppm).max(1);
         let guess = elapsed / shown_per_s * 1_000_000 + elapsed % shown_per_s * 1_000_000 / shown_per_s;
         let from = guess.saturating_sub(2);
@@ -84,7 +84,7 @@ impl PeerClock {
 }
 
 impl<N: Node> Machine<N> {
-    /// A computer on which a node begins at `start`.
+    /// Creates a computer on which a node begins at `start`.
     #[must_use]
     pub fn new(clock: PeerClock, start: Time) -> Self {
         Self {
@@ -106,58 +106,58 @@ impl<N: Node> Machine<N> {
         }
     }
 
-    /// Whether it is time for its node to begin.
+    /// Whether the node is due to begin.
     #[must_use]
     pub fn begins(&self, now: Time) -> bool {
         matches!(self.state, State::Absent(start) if start <= now)
     }
 
-    /// Begins with this node.
+    /// Starts this node.
     pub fn begin(&mut self, node: N) {
         self.timer.set(None);
         self.state = State::Open(Box::new(node));
     }
 
-    /// Its node, until the match is over.
+    /// Returns the node, until the match is over.
     #[must_use]
     pub fn node(&self) -> Option<&N> {
         if let State::Open(node) = &self.state { Some(node) } else { None }
     }
 
-    /// Its node, during the match and after it.
+    /// Returns the node, during the match and after it.
     #[must_use]
     pub fn last_node(&self) -> Option<&N> {
         if let State::Open(node) | State::Over(node) = &self.state { Some(node) } else { None }
     }
 
-    /// Returns the outcome that its node has told.
+    /// Returns the outcome that the node has reported.
     pub(crate) const fn outcome(&self) -> Option<MatchOutcome> {
         self.outcome
     }
 
-    /// Returns the instant of tick 0 that its node has told.
+    /// Returns the time of tick 0 that the node has reported.
     pub(crate) fn counting(&self) -> Option<Time> {
         self.counting.map(|local| self.clock.instant(local))
     }
 
-    /// Makes it due at once.
+    /// Makes the node due immediately.
     pub(crate) const fn wake(&mut self, now: Time) {
         self.woken_at = Some(now);
     }
 
-    /// Its node, until the match is over, and what its clock shows.
+    /// Returns the node and the time of its clock, until the match is over.
     pub fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
         let local = self.clock.shows(now);
         Some((self.touch()?, local))
     }
 
-    /// Its node, until the match is over; what is done with it may move its timer.
+    /// Returns the node, until the match is over, and clears the cached timeout, since the caller may change it.
     fn touch(&mut self) -> Option<&mut N> {
         self.timer.set(None);
         if let State::Open(node) = &mut self.state { Some(node) } else { None }
     }
 
-    /// When the node's timer fires.
+    /// Returns the network time of the node's next timeout.
     fn fires_at(&self, node: &N) -> Option<Time> {
         let timer = || node.poll_timeout().map(|local| self.clock.instant(local));
         let at = self.timer.get().unwrap_or_else(timer);
@@ -165,40 +165,40 @@ impl<N: Node> Machine<N> {
         at
     }
 
-    /// Whether its node has yet to begin, or plays.
+    /// Whether the node has yet to start, or its match runs.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self.state, State::Absent(_) | State::Open(_))
     }
 
-    /// Whether its node plays.
+    /// Whether the node's match runs.
     #[must_use]
     pub const fn is_running(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
 
-    /// Whether its player has left by its own will.
+    /// Whether the player has left voluntarily.
     #[must_use]
     pub const fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    /// Takes its node away without a word.
+    /// Removes the node without a message.
     pub fn crash(&mut self) {
         self.state = State::Crashed;
         self.socket.clear();
     }
 
-    /// Suspends the computer until `until`.
+    /// Suspends the computer until this time.
     pub fn pause(&mut self, until: Time) {
         self.busy_until = self.busy_until.max(until);
         self.is_paused = true;
     }
 
-    /// Lets its node take in what has come.
+    /// Passes the received datagrams to the node.
     ///
     /// # Errors
-    /// With its message if it panics; it is gone then.
+    /// The panic's message if the node panics; the node has crashed then.
     pub fn receive(&mut self, now: Time) -> Result<(), String> {
         if self.socket.is_empty() {
             return Ok(());
@@ -209,7 +209,7 @@ impl<N: Node> Machine<N> {
         let (socket, clock, cpu, is_paused) = (&mut self.socket, self.clock, &mut self.cpu, self.is_paused);
         let received = guarded(|| {
             for (at, from, bytes) in socket.drain(..) {
-                // A thread of its own notes when a datagram comes, unless the whole computer is suspended.
+                // A separate thread timestamps a datagram on arrival, unless the whole computer is suspended.
                 let at = if is_paused { local } else { clock.shows(at) };
                 cpu.spend(|| node.handle_datagram(at, from, &bytes));
             }
@@ -220,10 +220,10 @@ impl<N: Node> Machine<N> {
         received
     }
 
-    /// Lets its node take in what has come, and do what is due as `advance` says.
+    /// Passes the received datagrams to the node, and runs `advance`.
     ///
     /// # Errors
-    /// With its message if it panics; it is gone then.
+    /// The panic's message if the node panics; the node has crashed then.
     pub fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
         let received = self.receive(now);
         (self.is_paused, self.woken_at) = (false, None);
@@ -240,7 +240,7 @@ impl<N: Node> Machine<N> {
         result
     }
 
-    /// Notes what its node tells.
+    /// Records the node's events.
     fn listen(&mut self) {
         let State::Open(node) = &mut self.state else { return };
         while let Some(event) = node.poll_event() {
@@ -252,7 +252,7 @@ impl<N: Node> Machine<N> {
         }
     }
 
-    /// What became of its node.
+    /// Returns the final state of the node.
     #[must_use]
     pub fn into_state(self) -> State<N> {
         self.state
@@ -260,7 +260,7 @@ impl<N: Node> Machine<N> {
 }
 
 impl Machine<Match> {
-    /// Whether a numbered command is due; one comes each `every` from tick 0 on.
+    /// Whether a numbered command is due; one is due at each interval `every` from tick 0 on.
     pub fn gives_at(&mut self, every: Duration, now: Time) -> bool {
         let State::Open(game) = &self.state else { return false };
         if game.begin().is_none() || self.is_leaving {
@@ -288,11 +288,11 @@ impl<N: Node> Node for Machine<N> {
     }
 
     fn advance(&mut self, now: Time) {
-        // A panic shows in the state.
+        // The state records a panic.
         let _ = self.run(now, Node::advance);
     }
 
-    /// After the last datagram of a match that is over, the node is over.
+    /// Returns the next datagram. Once there is none and the match is over, the state changes to `State::Over`.
     fn poll_transmit(&mut self) -> Option<Transmit> {
         self.timer.set(None);
         let State::Open(node) = &mut self.state else { return None };
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_drifts_shows_each_instant_once() {
+    fn a_drifting_clock_converts_to_network_time_and_back() {
         for drift_ppm in [-10_000, -1, 0, 3, 10_000] {
             let clock = PeerClock { offset_us: 5_000_000, drift_ppm };
             for local in (5_000_000..5_400_000).step_by(997) {

@@ -1,17 +1,17 @@
-//! How what is measured stands in reports: enums whose variants have words, and the units of JSON.
+//! Representation in reports: enums with a name per variant, and the units of JSON.
 
 use core::time::Duration;
 use serde::{Serialize as _, Serializer};
 
-/// A duration in JSON: milliseconds.
+/// Serializes a duration as milliseconds.
 ///
 /// # Errors
-/// Those of `to`.
+/// The error of the serializer.
 pub fn milliseconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
     (duration.as_secs_f64() * 1e3).serialize(to)
 }
 
-/// Declares an enum and the word for each variant, which stands for it in JSON, too.
+/// Declares an enum with a name for each variant, which also represents it in JSON.
 #[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident = $word:literal,)* }) => {
@@ -19,10 +19,10 @@ macro_rules! named {
         pub enum $name { $($(#[$note])* $variant,)* }
 
         impl $name {
-            /// All of them, in the order of their declaration.
+            /// All variants, in the order of their declaration.
             pub const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
 
-            /// The word for it in reports.
+            /// Returns the name in reports.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {

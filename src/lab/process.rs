@@ -1,4 +1,4 @@
-//! A headless match as a process of its own, from its first line to its result.
+//! A headless match as a separate process, from its first line of output to its result.
 
 use serde_json::Value;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// One process of a match. Dropped before its end it is killed: then another one has failed, and this one would
+/// Process of a match. It is killed when dropped before its end: then another process has failed, and this one would
 /// wait for it in vain.
 pub(super) struct Process {
     program: PathBuf,
@@ -15,28 +15,28 @@ pub(super) struct Process {
     stderr: Option<BufReader<ChildStderr>>,
 }
 
-/// Why a process gave no result.
+/// Reason why a process gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// It could not be started, or its output not read.
+    /// The process could not be started, or its output could not be read.
     #[error("cannot run {}: {error}", program.display())]
     Run {
-        /// What was run.
+        /// Path of the program.
         program: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// It ended with an error, or said something else than a result.
+    /// The process failed, or its output is not a result.
     #[error("`{task}` failed: {message}")]
     Failed {
-        /// The command that it ran.
+        /// Subcommand of the process.
         task: &'static str,
-        /// Its last line.
+        /// Last line of its error output.
         message: String,
     },
 }
 
-/// A flag such as `--trace=`, and the file for it: a path need not be Unicode.
+/// Joins a flag such as `--trace=` and a path, which need not be Unicode.
 pub(super) fn flag(name: &str, file: &Path) -> OsString {
     let mut flag = OsString::from(name);
     flag.push(file);
@@ -44,7 +44,7 @@ pub(super) fn flag(name: &str, file: &Path) -> OsString {
 }
 
 impl Process {
-    /// Starts `program task arguments`, without a window, to print its result as JSON.
+    /// Starts `program task arguments` without a window; it prints its result as JSON.
     pub(super) fn start(
         program: &Path,
         task: &'static str,
@@ -59,7 +59,7 @@ impl Process {
         Ok(Self { program: program.into(), task, child, stderr })
     }
 
-    /// The port that the first line on stderr names.
+    /// Reads the port from the first line on stderr.
     pub(super) fn port(&mut self) -> Result<u16, ProcessError> {
         let mut line = String::new();
         let stderr = self.stderr.as_mut().expect("read to its end only once");
@@ -70,10 +70,10 @@ impl Process {
         port.ok_or_else(|| ProcessError::Failed { task: self.task, message: line.trim().to_owned() })
     }
 
-    /// What it prints at its end. Exit code 1 is a result, too.
+    /// Waits for the end and parses the result. Exit code 1 is a result, too.
     pub(super) fn result(mut self) -> Result<Value, ProcessError> {
         let run = |error| ProcessError::Run { program: self.program.clone(), error };
-        // Progress goes to stderr: drain it beside stdout, so that neither pipe fills up.
+        // Progress goes to stderr: drain it in parallel with stdout, so that neither pipe fills up.
         let mut stderr = self.stderr.take().expect("read to its end only once");
         let stderr = std::thread::spawn(move || {
             let mut text = String::new();
@@ -87,7 +87,7 @@ impl Process {
         let errors = stderr.join().unwrap_or_default();
         let failed = |message: &str| ProcessError::Failed { task: self.task, message: message.to_owned() };
         if !matches!(status.code(), Some(0 | 1)) {
-            return Err(failed(errors.lines().last().unwrap_or("it said nothing")));
+            return Err(failed(errors.lines().last().unwrap_or("no error message")));
         }
         serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))
     }
@@ -95,7 +95,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,32 +1,32 @@
-//! What it costs to seal and to open datagrams.
+//! Cost of sealing and opening datagrams.
 
 use std::hint::black_box;
 
 use super::timing::{median, timed};
 use net::{OpeningRoom, PacketProtection};
 
-/// Bytes of the body of an idle tick's inputs.
+/// Size of the body of an idle tick's inputs, in bytes.
 const BODY_BYTES: usize = 10;
-/// Datagrams that a peer sends to each other, and receives from it, a second: one each tick at 60 ticks a second, two
-/// pings and two answers.
+/// Rate of datagrams from a peer to each other peer, and back, per second: one per tick at 60 ticks/s, two pings and
+/// two answers.
 const DATAGRAMS_PER_S: f64 = 64.0;
-/// Timed one after the other; the figure is the median.
+/// Number of rounds; the median over the rounds is reported.
 const ROUNDS: usize = 9;
 
-/// What packet protection costs.
+/// Cost of packet protection.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct SealingFigures {
-    /// Of the datagram, with envelope and tag.
+    /// Size of the datagram with envelope and tag, in bytes.
     pub bytes: usize,
-    /// Nanoseconds to seal one.
+    /// Nanoseconds to seal a datagram.
     pub seal_ns: f64,
-    /// Nanoseconds to open one.
+    /// Nanoseconds to open a datagram.
     pub open_ns: f64,
-    /// Per cent of a core in a match of four peers, idle, at 60 ticks a second.
+    /// Share of a core in an idle match of four peers at 60 ticks/s, in percent.
     pub core_percent: f64,
 }
 
-/// Measures it over this many datagrams a round.
+/// Measures the cost over this many datagrams per round.
 pub(super) fn sealing(datagrams: usize) -> SealingFigures {
     let mut here = PacketProtection::encrypted((1, 2), [1; 32], [2; 32]);
     let mut there = PacketProtection::encrypted((2, 1), [2; 32], [1; 32]);
@@ -50,7 +50,7 @@ pub(super) fn sealing(datagrams: usize) -> SealingFigures {
     SealingFigures { bytes, seal_ns, open_ns, core_percent: core_percent(seal_ns, open_ns) }
 }
 
-/// Percent of a core that three links take, with [`DATAGRAMS_PER_S`] each way.
+/// Computes the share of a core for three links with [`DATAGRAMS_PER_S`] each way, in percent.
 fn core_percent(seal_ns: f64, open_ns: f64) -> f64 {
     3.0 * DATAGRAMS_PER_S * (seal_ns + open_ns) / 1e9 * 100.0
 }

@@ -1,4 +1,4 @@
-//! The sessions of a virtual match before their first datagram.
+//! Configuration of the sessions of a virtual match.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
@@ -10,32 +10,32 @@ use net::{
 };
 use sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
-/// Silence after which somebody is lost.
+/// Timeout of a connection.
 pub const TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the first waits for the others, and they for an answer.
+/// Timeout for the first node to wait for the others, and for them to get an answer.
 pub const WAIT: Duration = Duration::from_secs(10);
-/// From the last one's arrival to tick 0.
+/// Time from the last arrival to tick 0.
 const COUNTDOWN: Duration = Duration::from_millis(400);
 
-/// What everybody who sits down to a match agrees on.
+/// Configuration that all participants of a match agree on.
 pub struct Table<'a> {
     /// Seed of the match.
     pub seed: u64,
-    /// The architecture.
+    /// Architecture.
     pub architecture: Architecture,
-    /// Steps per second.
+    /// Ticks per second.
     pub tick_rate: TickRate,
-    /// The match ends after this many ticks, if not before.
+    /// Maximum length of the match, in ticks.
     pub ticks: Option<u32>,
-    /// The rules.
+    /// Rules.
     pub rules: &'a Rules,
-    /// The arena.
+    /// Map.
     pub map: &'a Map,
-    /// Of each seat.
+    /// Team of each seat.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
     /// Whether inputs are committed to before they are revealed.
     pub is_fair: bool,
-    /// Whether datagrams are encrypted; those of most virtual matches are as long, and in the clear.
+    /// Whether datagrams are encrypted. Most virtual matches use plaintext datagrams of the same length.
     pub is_encrypted: bool,
 }
 
@@ -44,8 +44,8 @@ pub const fn is_encrypted(seed: u64) -> bool {
     seed.is_multiple_of(5)
 }
 
-/// Whether the peers of a virtual match of this seed share the ticks that one of them has run. Of the others each runs
-/// every tick itself, so that a step that is no function of state and inputs would show.
+/// Whether the peers of a virtual match of this seed reuse a tick that one of them has run. In the other matches each
+/// peer runs every tick itself, to detect a step that depends on more than state and inputs.
 pub const fn shares_steps(seed: u64) -> bool {
     !seed.is_multiple_of(8)
 }
@@ -66,12 +66,12 @@ impl Table<'_> {
         }
     }
 
-    /// The peer in seat 0, whom others join.
+    /// Creates the session of the peer in seat 0, which others join.
     pub fn host(&self, now: Time, settings: Settings) -> LockstepSession {
         LockstepSession::host(now, settings, self.host_config(), self.entropy(0))
     }
 
-    /// The room of that host.
+    /// Returns the configuration of the host.
     pub fn host_config(&self) -> HostConfig {
         let (config, teams) = (self.config(), self.teams.clone());
         HostConfig {
@@ -84,12 +84,12 @@ impl Table<'_> {
         }
     }
 
-    /// Who joins the host, or the server, at `host`, and sits in `seat` however late.
+    /// Creates the session of a guest who joins `host`, a peer or server, in `seat`.
     pub fn guest(&self, now: Time, settings: Settings, seat: usize, host: SocketAddr) -> Join {
         self.applicant(now, settings, (seat, Some(seat as u8)), host)
     }
 
-    /// The guest of this number, who asks for the seat that it names, or for any.
+    /// Creates the session of the guest with this number, who asks for a particular seat or for any.
     pub fn applicant(
         &self,
         now: Time,
@@ -101,7 +101,7 @@ impl Table<'_> {
         Join::new(now, settings, guest, self.entropy(number))
     }
 
-    /// A stranger of this number who asks the host at `host` for a seat, or for a particular one.
+    /// Creates the session of the stranger with this number, who asks `host` for any seat or a particular one.
     pub fn stranger(&self, now: Time, host: SocketAddr, number: u64, seat: Option<u8>) -> Join {
         let guest = GuestConfig { seat, ..GuestConfig::new(host) };
         let settings = settings(9, AttackBehaviour::Archer, InputDelay::Auto);
@@ -112,14 +112,14 @@ impl Table<'_> {
         Join::new(now, settings, guest, entropy)
     }
 
-    /// The server, which sends this many updates per second, twice if they are repeated where they get lost, and to each
-    /// client at most `bits_per_s`.
+    /// Creates the server's session. It sends this many updates per second, repeated after loss if `repeat_updates`,
+    /// and at most `bits_per_s` to each client.
     pub fn server(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerSession {
         let config = self.server_config(updates, repeat_updates, bits_per_s);
         ServerSession::new(Time(0), config, self.entropy(self.teams.len()))
     }
 
-    /// That server's settings.
+    /// Returns the configuration of the server.
     pub fn server_config(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerConfig {
         ServerConfig {
             config: self.config(),
@@ -140,12 +140,12 @@ impl Table<'_> {
         }
     }
 
-    /// Returns the entropy that the secrets of a node follow from.
+    /// Returns the entropy from which the secrets of a node are derived.
     #[must_use]
     pub fn entropy(&self, node: usize) -> Entropy {
         let mut seed = [node as u8 + 1; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
-        // Beyond 256: processes that begin later at the same node.
+        // Numbers from 256 on are processes started later on the same node.
         if let Some(process) = (node >> 8).checked_sub(1) {
             seed[8..16].copy_from_slice(&(process as u64).to_le_bytes());
         }
@@ -153,7 +153,7 @@ impl Table<'_> {
     }
 }
 
-/// A player's own settings.
+/// Returns the settings of a player.
 pub fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> Settings {
     let name = PlayerName::new(&format!("player {seat}")).expect("a name");
     Settings {
@@ -168,7 +168,7 @@ pub fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> 
     }
 }
 
-/// Heroes take turns, and with the seed who begins.
+/// Returns the hero of a seat: they alternate, and the seed determines the first.
 pub const fn hero_of(seed: u64, seat: usize) -> AttackBehaviour {
     if (seed as usize).wrapping_add(seat).is_multiple_of(2) {
         AttackBehaviour::Swordsman

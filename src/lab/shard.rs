@@ -1,28 +1,28 @@
-//! Parts of a campaign, a study or a sweep.
+//! Shards of a campaign, a study or a sweep.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// A part of a campaign, a study or a sweep, to be played on its own: number `index` of `count`, from 0.
+/// Shard of a campaign, a study or a sweep: part `index` of `count`, from 0, to be played on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which.
+    /// Index of the shard.
     pub index: u32,
-    /// Of how many; at least 1.
+    /// Number of shards; at least 1.
     pub count: u32,
 }
 
 impl Shard {
-    /// Everything.
+    /// Single shard with all matches.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// Returns the number of `matches` matches that are in it.
+    /// Returns the number of the shard's matches, out of `matches`.
     #[must_use]
     pub const fn share(self, matches: u32) -> u32 {
         matches.saturating_sub(self.index).div_ceil(self.count)
     }
 
-    /// Whether the match at this place of all is in it.
+    /// Whether the match with this index belongs to the shard.
     #[must_use]
     pub const fn has(self, place: usize) -> bool {
         place % self.count as usize == self.index as usize
@@ -44,15 +44,13 @@ impl fmt::Display for Shard {
 impl FromStr for Shard {
     type Err = String;
 
-    /// Reads `0/4`.
+    /// Parses `0/4`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (index, count) = text.split_once('/').ok_or("expected K/N, such as 0/4")?;
-        let number = |text: &str| text.parse::<u32>().map_err(|_| "expected K/N, such as 0/4".to_owned());
-        let (index, count) = (number(index)?, number(count)?);
-        if index < count {
-            Ok(Self { index, count })
-        } else {
-            Err(format!("the shards of {count} count from 0"))
-        }
+        let parse = || {
+            let (index, count) = text.split_once('/')?;
+            let (index, count) = (index.parse().ok()?, count.parse().ok()?);
+            (index < count).then_some(Self { index, count })
+        };
+        parse().ok_or_else(|| "expected K/N with K from 0 to N - 1, such as 0/4".to_owned())
     }
 }

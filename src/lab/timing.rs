@@ -1,16 +1,16 @@
-//! Processor time of a piece of work, and the median of such figures.
+//! Processor time of a piece of work, and the median of measurements.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The middle of an odd number of figures, the upper middle of an even one; 0 of none.
+/// Returns the median, the upper one of an even number of values; 0 without values.
 #[must_use]
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-/// The processor time that this thread has used so far; where the system does not tell, the time of day.
+/// Returns the processor time used by this thread; where the system does not provide it, the time of day.
 #[must_use]
 pub fn thread_time() -> Duration {
     #[cfg(unix)]
@@ -20,8 +20,8 @@ pub fn thread_time() -> Duration {
     std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
-/// The processor time that `work` takes on this thread, without that of looking at the clock: half a
-/// microsecond, which would be some percent of a small tick.
+/// Measures the processor time of `work` on this thread, without that of reading the clock: half a microsecond, which
+/// would be a few percent of a small tick.
 pub fn timed(work: impl FnOnce()) -> Duration {
     static CLOCK: OnceLock<Duration> = OnceLock::new();
     let clock = CLOCK.get_or_init(|| {
@@ -39,17 +39,17 @@ pub fn timed(work: impl FnOnce()) -> Duration {
     took.saturating_sub(*clock)
 }
 
-/// Processor time of a node, while it counts.
+/// Processor time of a node, while it is measured.
 #[derive(Debug, Default)]
 pub(crate) struct Cpu {
-    /// Whether it counts.
+    /// Whether time is measured.
     pub(crate) is_on: bool,
-    /// So far.
+    /// Total so far.
     spent: Duration,
 }
 
 impl Cpu {
-    /// Does some of the node's work.
+    /// Runs some of the node's work.
     pub(crate) fn spend<T>(&mut self, work: impl FnOnce() -> T) -> T {
         if !self.is_on {
             return work();
@@ -59,7 +59,7 @@ impl Cpu {
         result.expect("just done")
     }
 
-    /// Microseconds for each of `ticks`; nothing if it was never counted.
+    /// Returns the microseconds per tick; `None` if nothing was measured.
     pub(crate) fn us_per_tick(&self, ticks: u32) -> Option<f64> {
         (!self.spent.is_zero() && ticks > 0).then(|| self.spent.as_secs_f64() * 1e6 / f64::from(ticks))
     }

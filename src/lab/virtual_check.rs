@@ -1,4 +1,4 @@
-//! Many virtual matches, side by side on all cores: the same seed gives the same report on any number of them.
+//! Runs many virtual matches in parallel: the same seed gives the same report on any number of cores.
 
 use core::convert::Infallible;
 use core::time::Duration;
@@ -20,7 +20,7 @@ use net::{Architecture, InputDelay};
 use sim::{Map, Rules, Tick, TickRate};
 use transport::LinkSpec;
 
-/// Most violations that a report keeps.
+/// Maximum number of violations in a report.
 const VIOLATIONS_MAX: usize = 200;
 /// Maximum number of violations to show in text.
 const SHOWN_MAX: usize = 10;
@@ -28,47 +28,47 @@ const SHOWN_MAX: usize = 10;
 /// Options of a check in virtual time.
 #[derive(Clone, Debug)]
 pub struct VirtualOptions {
-    /// The architecture.
+    /// Architecture.
     pub architecture: Architecture,
-    /// The matches.
+    /// Matches to play.
     pub matches: Matches,
-    /// Ticks of each match.
+    /// Length of each match, in ticks.
     pub ticks: u32,
-    /// Steps per second.
+    /// Ticks per second.
     pub tick_rate: TickRate,
-    /// Peers of each match.
+    /// Number of peers in each match.
     pub peers: usize,
-    /// The rules.
+    /// Rules.
     pub rules: Arc<Rules>,
-    /// The arena.
+    /// Map.
     pub map: Arc<Map>,
-    /// The player of each seat.
+    /// Controller of each seat.
     pub controller: ControllerChoice,
-    /// The input delay.
+    /// Input delay.
     pub input_delay: InputDelay,
-    /// Among peers: whether inputs are committed to before they are revealed.
+    /// Whether peers commit to inputs before they reveal them.
     pub is_fair: bool,
     /// Faults of all links.
     pub link: LinkSpec,
-    /// A difference to plant, and in which seat.
+    /// Desync to inject, and its seat.
     pub inject: Option<(usize, Inject)>,
 }
 
-/// Which matches are played.
+/// Selection of the matches to play.
 #[derive(Clone, Copy, Debug)]
 pub struct Matches {
     /// Number of matches; their seeds count up from `seed`.
     pub count: u32,
     /// Seed of the first match.
     pub seed: u64,
-    /// The shard of the matches to play; all shards together play every match.
+    /// Shard of the matches to play; all shards together play every match.
     pub shard: Shard,
-    /// Matches at a time.
+    /// Number of matches to run in parallel.
     pub jobs: usize,
 }
 
 impl Matches {
-    /// The seeds of the shard.
+    /// Returns the seeds of the shard.
     pub fn seeds(&self) -> impl ExactSizeIterator<Item = u64> + Send + use<> {
         let (Shard { index, count }, seed) = (self.shard, self.seed);
         (0..self.shard.share(self.count)).map(move |number| seed + u64::from(index + number * count))
@@ -78,27 +78,27 @@ impl Matches {
 /// Results of many virtual matches.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualReport {
-    /// Matches played.
+    /// Number of matches played.
     pub matches: u32,
-    /// Ticks after which hashes were compared, over all matches.
+    /// Number of ticks after which hashes were compared, over all matches.
     pub ticks_compared: u64,
-    /// Matches by their end as the first peer saw it.
+    /// Number of matches by outcome, as reported by the first peer.
     pub outcomes: BTreeMap<&'static str, u32>,
-    /// Matches by their number of peers.
+    /// Number of matches by number of peers.
     pub peers: BTreeMap<usize, u32>,
-    /// The desync in the match with the lowest seed, as all its peers describe it.
+    /// Desync in the match with the lowest seed, as all its peers describe it.
     pub first_desync: Option<(u64, DesyncReport)>,
-    /// Violated rules, with seed and number of peers: at most 200.
+    /// Violations with seed and number of peers: at most 200.
     pub violations: Vec<(u64, usize, Violation)>,
-    /// Matches in which something did not hold.
+    /// Number of matches with a violation.
     pub violated: u32,
-    /// Matches that ended before the tick in which a difference was to be planted.
+    /// Number of matches that ended before the tick of an injected desync.
     pub unplanted: u32,
-    /// Faults that took effect, by kind.
+    /// Number of effects of each fault.
     pub counts: FaultCounts,
-    /// A hash over everything that happened in all matches.
+    /// Hash of all events in all matches.
     pub log: u64,
-    /// Duration of all matches in their own time.
+    /// Total duration of the matches in virtual time.
     pub match_time: Duration,
 }
 
@@ -126,23 +126,23 @@ impl VirtualOptions {
     }
 }
 
-/// Plays matches with which nothing interferes; `progress` gets how many have ended.
+/// Plays matches without interference; `progress` gets the number of finished ones.
 ///
 /// # Panics
-/// If this program does so outside a peer.
+/// If the program panics outside of a peer.
 pub fn virtual_check(options: &VirtualOptions, progress: impl Fn(u32) + Sync) -> VirtualReport {
     let planted_at = options.inject.as_ref().map(|(_, inject)| inject.tick);
     VirtualReport::of_all(&options.matches, planted_at, progress, |seed| options.play(seed)).0
 }
 
-/// What a report takes from one match. The rest of its result, histograms above all, is a megabyte or two, which
-/// must not wait until a long campaign is over.
+/// Part of a match's result that goes into the report. The rest, mainly histograms, is a megabyte or two per match, too
+/// much to keep during a long campaign.
 struct MatchFindings {
     seed: u64,
     peers: usize,
     outcome: &'static str,
     ticks_compared: u64,
-    /// Of a match in which all kept to the rules.
+    /// Desync of a match in which all nodes followed the protocol.
     desync: Option<DesyncReport>,
     is_unplanted: bool,
     violations: Vec<Violation>,
@@ -165,7 +165,8 @@ impl MatchFindings {
             outcome: end.map_or("unfinished", |end| end.as_str()),
             // The tick that differs was compared, too.
             ticks_compared: u64::from(desync.map_or(result.ticks, |report| report.tick + 1)),
-            // Who keeps to no rule may bring one about between two, and the oracles say where not.
+            // A peer that violates the protocol may cause a desync between two others; the oracles decide where it must
+            // not.
             desync: desync.filter(|_| is_honest).cloned(),
             is_unplanted: planted_at.is_some_and(|tick| result.ticks <= tick.0),
             violations: result.violations,
@@ -178,17 +179,17 @@ impl MatchFindings {
 }
 
 impl VirtualReport {
-    /// Whether everything held, and no two states differed.
+    /// Whether there was no violation and no desync.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.first_desync.is_none() && self.violated == 0
     }
 
-    /// Plays the matches with `play`; also what has interfered with each found out. A difference is planted in the tick
-    /// that `planted_at` names.
+    /// Plays the matches with `play`; returns the report and the findings of each match's interference. `planted_at` is
+    /// the tick of an injected desync.
     ///
     /// # Panics
-    /// If this program does so outside a peer.
+    /// If the program panics outside of a peer.
     pub fn of_all<F: Send>(
         matches: &Matches,
         planted_at: Option<Tick>,
@@ -225,7 +226,7 @@ impl VirtualReport {
         self.match_time += found.took;
     }
 
-    /// The word for what came of all: `violation` if no states differed, but something else did not hold.
+    /// Returns the overall result: `violation` if there was no desync, but another invariant was violated.
     #[must_use]
     pub const fn verdict(&self) -> &'static str {
         match (&self.first_desync, self.is_clean()) {
@@ -238,7 +239,7 @@ impl VirtualReport {
     /// Writes the report of the first desync, if there is one, to this folder.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the report cannot be written.
     pub fn write_desync(&self, folder: &Path) -> std::io::Result<Option<FirstDesync>> {
         let Some((seed, found)) = &self.first_desync else { return Ok(None) };
         let file = folder.join(format!("desync-seed{seed}-virtual.json"));
@@ -246,8 +247,8 @@ impl VirtualReport {
         Ok(Some(FirstDesync { seed: *seed, report: serde_json::to_value(found)?, file }))
     }
 
-    /// Returns it as JSON; `again` is the command that plays the match of a seed and a number of peers again, `plan` what a
-    /// byzantine seat of the match of a seed was to do, if there can be one.
+    /// Converts the report to JSON. `again` returns the command that replays the match of a seed and a number of peers,
+    /// and `plan` the plan of a byzantine seat in the match of a seed, if there can be one.
     #[must_use]
     pub fn to_json(
         &self,
@@ -290,7 +291,7 @@ impl VirtualReport {
         })
     }
 
-    /// Returns it in a line.
+    /// Formats the report as one line.
     #[must_use]
     pub fn in_a_line(&self, seconds: f64) -> String {
         let outcomes: Vec<String> =
@@ -306,7 +307,7 @@ impl VirtualReport {
         )
     }
 
-    /// Returns the lines of the first desync and of the first violations, as in [`Self::to_json`].
+    /// Formats the first desync and the first violations, with the arguments of [`Self::to_json`].
     #[must_use]
     pub fn findings_text(
         &self,

@@ -24,51 +24,51 @@ use game::{
 use net::{Architecture, DueTick, InputDelay, LinkStatus, Time, Traffic};
 use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
 
-/// A match that is not over so long after it should be never will.
+/// Time after the scheduled end at which a match is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Updates per second of a server, as of `arena serve`.
+/// Updates per second of a server, the default of `arena serve`.
 const UPDATES: u32 = 20;
 
-/// What is played.
+/// Parameters of a virtual match.
 #[derive(Clone, Debug)]
 pub struct VirtualSetup {
-    /// Of the match, of the network, of everything.
+    /// Seed of the match, the network and everything else.
     pub seed: u64,
-    /// How many peers play, 2 to [`PLAYERS_MAX`].
+    /// Number of peers, 2 to [`PLAYERS_MAX`].
     pub peers: usize,
-    /// The match ends after this many ticks, if not before.
+    /// Maximum length of the match, in ticks.
     pub ticks: u32,
-    /// Steps per second.
+    /// Ticks per second.
     pub tick_rate: TickRate,
-    /// The rules.
+    /// Rules.
     pub rules: Arc<Rules>,
-    /// The arena; it has at least as many bases as there are peers.
+    /// Map, with at least one base per peer.
     pub map: Arc<Map>,
-    /// Who plays each seat.
+    /// Controller of each seat.
     pub controllers: ArrayVec<ControllerChoice, PLAYERS_MAX>,
-    /// How long before its tick an input is sealed.
+    /// Input delay.
     pub input_delay: InputDelay,
-    /// Among peers: whether inputs are committed to before they are revealed.
+    /// Whether peers commit to inputs before they reveal them.
     pub is_fair: bool,
-    /// Time between two numbered commands of each peer, which show that every command runs once and in order.
+    /// Interval between two numbered commands of each peer; they check that every command runs once and in order.
     pub numbered_every: Option<Duration>,
-    /// A difference to plant, and in which seat.
+    /// Desync to inject, and its seat.
     pub inject: Option<(usize, Inject)>,
 }
 
-/// The links and the computers of a match from the start on.
+/// Conditions of links and computers from the start.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// Faults of each way, from each node to each: row by row.
+    /// Faults of each link, by sender, then by receiver.
     pub links: Vec<LinkFaults>,
-    /// Each peer's clock.
+    /// Clock of each peer.
     pub clocks: Vec<PeerClock>,
-    /// The instant at which each peer starts.
+    /// Time at which each peer starts.
     pub starts: Vec<Time>,
 }
 
 impl Conditions {
-    /// Gives all links the same faults, and nobody anything else.
+    /// Creates conditions with the same faults on all links, and no others.
     #[must_use]
     pub fn steady(peers: usize, link: LinkFaults) -> Self {
         Self {
@@ -79,58 +79,58 @@ impl Conditions {
     }
 }
 
-/// The result of a match; `F` is what its [`Interference`] has found out.
+/// Result of a match; `F` is the type of its [`Interference`]'s findings.
 #[derive(Clone, Debug)]
 pub struct VirtualResult<F = ()> {
-    /// How it ended for each peer, or why it did not.
+    /// End of the match for each peer.
     pub ends: Vec<PeerEnd>,
-    /// What did not hold.
+    /// Violations found.
     pub violations: Vec<Violation>,
-    /// What went wrong, and how often.
+    /// Number of effects of each fault.
     pub counts: FaultCounts,
-    /// A hash over everything that happened.
+    /// Hash of all events.
     pub log: u64,
-    /// The most ticks that a peer ran.
+    /// Maximum number of ticks that a peer ran.
     pub ticks: u32,
-    /// How long it took, in network time.
+    /// Duration in network time.
     pub took: Duration,
-    /// From a planted difference to the last tick that any peer ran: then all have found it.
+    /// Time from an injected desync to the last tick of any peer, by which all have detected it.
     pub stopped_after: Option<Duration>,
-    /// From a planted difference to the end of the match for all: then all have named it.
+    /// Time from an injected desync to the end of the match for all, by which all have located it.
     pub named_after: Option<Duration>,
-    /// Whether each seat kept to the rules.
+    /// Whether each seat followed the protocol.
     pub honest: Vec<bool>,
-    /// The findings of what interfered.
+    /// Findings of the interference.
     pub found: F,
 }
 
-/// How the match ended for one peer.
+/// End of a match for one peer.
 #[derive(Clone, Debug)]
 pub enum PeerEnd {
-    /// It was played.
+    /// The match was played.
     Played(Box<Summary>),
-    /// There was none.
+    /// The match did not begin.
     Failed(String),
-    /// The peer was gone before.
+    /// The peer crashed.
     Crashed,
-    /// It is not over after any patience.
+    /// Still running at the deadline.
     Unfinished,
 }
 
 impl PeerEnd {
-    /// The outcome, if it was played.
+    /// Returns the outcome, if the match was played.
     #[must_use]
     pub fn outcome(&self) -> Option<MatchOutcome> {
         if let Self::Played(summary) = self { Some(summary.outcome) } else { None }
     }
 
-    /// The report of a desync, if there is one.
+    /// Returns the report of a desync, if there is one.
     #[must_use]
     pub fn desync(&self) -> Option<&DesyncReport> {
         if let Self::Played(summary) = self { summary.desync.as_ref() } else { None }
     }
 
-    /// The word for it in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -142,21 +142,21 @@ impl PeerEnd {
     }
 }
 
-/// A match that is being played; `I` interferes with it, and by default nothing does.
+/// Match in progress, with an interference `I`; by default there is none.
 pub struct VirtualMatch<I = ()> {
-    /// The setup.
+    /// Parameters of the match.
     pub setup: VirtualSetup,
-    /// The links and the computers from the start on.
+    /// Conditions of links and computers from the start.
     pub conditions: Conditions,
-    /// The nodes and the network.
+    /// Nodes and network.
     pub world: VirtualWorld<Machine<Match>, Machine<Server>, FaultyLinks>,
-    /// The oracles that watch all peers.
+    /// Oracles that observe all peers.
     pub audit: Audit,
-    /// The interference.
+    /// Interference.
     pub interference: I,
-    /// From here on nothing goes wrong any more.
+    /// Time of the last fault.
     pub quiet_at: Time,
-    /// Ticks of each peer when the match should be at its pace again, and when that was.
+    /// Time at which the match should have recovered its pace, and the ticks of each peer then.
     pub paced_from: Option<(Time, Vec<Tick>)>,
     architecture: Architecture,
     steps: Option<SharedSteps>,
@@ -164,7 +164,7 @@ pub struct VirtualMatch<I = ()> {
 }
 
 impl VirtualMatch {
-    /// A match with which nothing interferes; all links do the same to datagrams.
+    /// Creates a match without interference, with the same faults on all links.
     #[must_use]
     pub fn steady(setup: VirtualSetup, link: LinkFaults) -> Self {
         let conditions = Conditions::steady(setup.peers, link);
@@ -173,10 +173,10 @@ impl VirtualMatch {
 }
 
 impl<I: Interference> VirtualMatch<I> {
-    /// All peers before the first datagram.
+    /// Creates a match with all peers, before the first datagram.
     ///
     /// # Panics
-    /// If there are not as many controllers as peers, or the conditions are those of another number of peers.
+    /// If the number of controllers or of the conditions' peers differs from that of the peers.
     #[must_use]
     pub fn new(setup: VirtualSetup, conditions: Conditions, interference: I) -> Self {
         Self::with(setup, conditions, Architecture::P2p, interference)
@@ -212,20 +212,20 @@ impl<I: Interference> VirtualMatch<I> {
         game
     }
 
-    /// Plays it to its end.
+    /// Plays the match to its end.
     #[must_use]
     pub fn play(mut self) -> VirtualResult<I::Findings> {
         self.play_until(self.patience());
         for node in (0..self.nodes()).filter(|&node| self.interference.is_honest(node)).collect::<Vec<_>>() {
             if let Some((at, bytes)) = self.world.network.amplified(node) {
-                let what = format!("an answer of {bytes} bytes is larger than what was asked");
+                let what = format!("an answer of {bytes} bytes is larger than its request");
                 self.audit.violated(Oracle::Bounds, node, at, what);
             }
         }
         if self.is_served() { self.judge_served() } else { self.judge() }
     }
 
-    /// Plays on until `until`; false if the match is over for all.
+    /// Plays until this time. Returns `false` if the match is over for all peers.
     pub fn play_until(&mut self, until: Time) -> bool {
         while self.world.now() < until && self.is_open() {
             self.step();
@@ -233,13 +233,13 @@ impl<I: Interference> VirtualMatch<I> {
         self.is_open()
     }
 
-    /// Whether the match is on for anybody who keeps to the rules.
+    /// Whether the match continues for any peer that follows the protocol.
     fn is_open(&self) -> bool {
         let is_server_open = self.world.server.as_ref().is_some_and(Machine::is_open);
         is_server_open || self.honest().any(|peer| self.world.players[peer].is_open())
     }
 
-    /// The peers that keep to the rules.
+    /// Returns the peers that follow the protocol.
     pub fn honest(&self) -> impl Iterator<Item = usize> {
         (0..self.setup.peers).filter(|&peer| self.interference.is_honest(peer))
     }
@@ -250,62 +250,63 @@ impl<I: Interference> VirtualMatch<I> {
         self.architecture != Architecture::P2p
     }
 
-    /// The time in the network.
+    /// Returns the network time.
     #[must_use]
     pub const fn now(&self) -> Time {
         self.world.now()
     }
 
-    /// What a peer has done.
+    /// Returns the observations of a peer.
     #[must_use]
     pub fn record(&self, peer: usize) -> &super::audit::PeerRecord {
         self.audit.peer(peer)
     }
 
-    /// From each input's seal to the tick that runs it at another peer, if no clock is off.
+    /// Measures the time from each committed input to the tick that runs it at another peer. Valid only if the peers'
+    /// clocks show network time.
     #[must_use]
     pub fn opponent_latency(&self) -> Histogram {
         self.audit.opponent_latency()
     }
 
-    /// A peer's world, while it has one.
+    /// Returns a peer's world, while it has one.
     #[must_use]
     pub fn world(&self, peer: usize) -> Option<&World> {
         self.world.players[peer].node()?.world()
     }
 
-    /// Gives an order in a peer's name. False if it cannot be taken.
+    /// Gives a command for a peer. Returns `false` if it is rejected.
     pub fn submit(&mut self, peer: usize, command: Command) -> bool {
         let now = self.world.now();
         let game = self.world.players[peer].node_at(now);
         game.is_some_and(|(game, local)| game.submit_command(local, command))
     }
 
-    /// The way from a peer to the first of the others, as it sees it, and its input delay in microseconds.
+    /// Returns the status of a peer's link to the first of the others, and its input delay in microseconds.
     #[must_use]
     pub fn link_of(&self, peer: usize) -> Option<(LinkStatus, i64)> {
         let session = self.world.players[peer].node()?.session();
         Some((session.links().next()?, session.delay_us()?))
     }
 
-    /// What a peer has sent and received, while its match is on.
+    /// Returns the traffic of a peer, while its match runs.
     #[must_use]
     pub fn traffic_of(&self, peer: usize) -> Option<Traffic> {
         Some(*self.world.players[peer].node()?.session().traffic())
     }
 
-    /// When every match is over that will ever be.
+    /// Returns the deadline of the match.
     fn patience(&self) -> Time {
         let length = Duration::from_micros(self.setup.tick_rate.micros_to(Tick(self.setup.ticks)));
         Time(0).plus(length + length / 20 + PATIENCE)
     }
 
-    /// To the next instant at which something happens, and what happens there.
+    /// Advances to the next event and handles it.
     fn step(&mut self) {
         let idle = self.world.now().plus(PATIENCE);
         if let Err(node) = self.world.turn(self.interference.next_at().into_iter().chain([idle])) {
             let now = self.world.now();
-            self.audit.violated(Oracle::Bounds, node, now, "a timer that is due does nothing".into());
+            self.audit.violated(Oracle::Bounds, node, now, "a timer is due but has no effect".into());
         }
         I::act(self);
         self.world.receive();
@@ -316,20 +317,20 @@ impl<I: Interference> VirtualMatch<I> {
         self.watch_pace();
     }
 
-    /// Notes that a fault took effect.
+    /// Counts an effect of a fault.
     pub fn fired(&mut self, fault: Fault) {
         self.world.network.links.fired(fault);
     }
 
-    /// Lets a peer do what is due, and sends what it sends.
+    /// Lets a peer handle due events, and sends its datagrams.
     fn advance(&mut self, peer: usize) {
         let now = self.world.now();
         if self.world.players[peer].begins(now) {
             let game = self.open(peer);
             self.world.players[peer].begin(game);
         }
-        // A client does some things before the deadline that it names if it is woken earlier: it is, by every datagram
-        // and timer of anybody, which is the harder case.
+        // A client that is woken before its deadline does some work early. Here every datagram and timer of any node
+        // wakes it, which is the harder case.
         if !self.world.players[peer].is_running() || !(self.is_served() || self.world.is_due(peer)) {
             return;
         }
@@ -343,7 +344,7 @@ impl<I: Interference> VirtualMatch<I> {
         let (planted_at, interference) = (&mut self.planted_at, &mut self.interference);
         let ran = |due: &DueTick, hash: &StateHash| {
             interference.ran(peer, now, due);
-            // What a server makes of late inputs is no order of theirs.
+            // A server replaces late inputs, so the ticks of its clients have other inputs than they sent.
             if is_honest && !is_served {
                 audit.ran(peer, now, due, hash);
             }
@@ -370,7 +371,7 @@ impl<I: Interference> VirtualMatch<I> {
         while self.world.players[peer].gives_at(every, now) {
             let number = self.audit.next_number(peer);
             let given = self.interference.numbers(peer, number);
-            // A command that finds no room is refused, and not given.
+            // A rejected command does not count as given.
             let taken = given.into_iter().all(|number| self.submit(peer, numbered(number)));
             if taken {
                 self.audit.gave(peer);
@@ -379,20 +380,20 @@ impl<I: Interference> VirtualMatch<I> {
     }
 
     fn transmit(&mut self, peer: usize) {
-        // What a slow computer sends leaves when it is done.
+        // Datagrams of a slow computer leave when its step is done.
         let at = self.world.now().plus(self.world.players[peer].cost);
         while let Some(transmit) = self.world.players[peer].poll_transmit() {
             I::send(self, peer, at, &transmit);
         }
     }
 
-    /// Sends a datagram of a peer at this instant.
+    /// Sends a datagram of a peer at this time.
     pub fn send(&mut self, peer: usize, at: Time, to: SocketAddr, bytes: &[u8]) {
         self.audit.sent(peer, at, bytes.len());
         self.world.network.send(at, peer, to, bytes);
     }
 
-    /// Notes where all are once the match should be at its pace again.
+    /// Records the ticks of all peers once the match should have recovered its pace.
     fn watch_pace(&mut self) {
         const PACED_AFTER: Duration = Duration::from_secs(5);
         if self.paced_from.is_none() && self.world.now() >= self.quiet_at.plus(PACED_AFTER) {
@@ -401,7 +402,7 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// Counts what holds from the beginning.
+    /// Counts the faults that are present from the start.
     fn count_conditions(&mut self) {
         let nodes = self.nodes();
         let links = &self.conditions.links;
@@ -419,13 +420,13 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// How many nodes there are, with the server.
+    /// Returns the number of nodes, including the server.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.setup.peers + usize::from(self.architecture != Architecture::P2p)
     }
 
-    /// What all sit down to.
+    /// Returns the configuration of the match.
     fn table(&self) -> Table<'_> {
         Table {
             seed: self.setup.seed,
@@ -440,7 +441,7 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// A peer's match before its first datagram.
+    /// Creates a peer's match before its first datagram.
     fn open(&self, peer: usize) -> Match {
         let VirtualSetup { seed, tick_rate, rules, map, .. } = &self.setup;
         let now = self.world.players[peer].clock.shows(self.world.now());
@@ -475,7 +476,7 @@ mod tests {
     use bot::BotLevel;
     use game::data;
 
-    /// Everything that happens in a match in which the states of two peers are made to differ.
+    /// Returns the event hash of a match in which the states of two peers are made to differ.
     fn events(is_shared: bool) -> u64 {
         let setup = VirtualSetup {
             is_fair: false,
@@ -499,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_that_share_ticks_differ_as_those_that_do_not() {
+    fn a_desync_has_the_same_events_with_and_without_shared_steps() {
         assert_eq!(events(true), events(false));
     }
 }

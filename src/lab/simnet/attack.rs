@@ -1,4 +1,4 @@
-//! What strangers send: old datagrams again, bytes that mean nothing, false handshakes.
+//! Attacks by strangers: replayed datagrams, random bytes, spoofed handshakes.
 
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
@@ -11,11 +11,11 @@ use net::message::{
     Bye, JOIN_REQUEST_BYTES, JoinChallenge, JoinRefused, PacketId, Ping, Refusal, encode, handshake,
 };
 
-/// Most datagrams of one attack.
+/// Maximum number of datagrams of one attack.
 const ATTACK_MAX: usize = 2_000;
 
 impl SimNetwork<FaultyLinks> {
-    /// Gives a node another address, as when its router forgets it: what is sent to the old one is lost.
+    /// Changes a node's address, as a NAT rebinding does: datagrams to the old one are lost.
     pub fn rebind(&mut self, node: usize) {
         let port = self.addresses[node].port();
         self.addresses[node] = address(node, port - PORT + 1);
@@ -23,7 +23,7 @@ impl SimNetwork<FaultyLinks> {
         self.links.fired(Fault::AddressChange);
     }
 
-    /// An attacker on the way sends everything to `to` again that it has seen, in any order.
+    /// Replays all recorded datagrams to `to`, in random order, as an on-path attacker.
     pub fn replay(&mut self, now: Time, to: usize) {
         let tape = core::mem::take(&mut self.links.tape);
         for (_, from, bytes) in tape.kept.iter().filter(|(seen_to, ..)| *seen_to == to) {
@@ -34,7 +34,7 @@ impl SimNetwork<FaultyLinks> {
         self.links.tape = tape;
     }
 
-    /// Strangers send `count` datagrams of random bytes, spread over a tenth of a second.
+    /// Sends `count` datagrams of random bytes from strangers, spread over a tenth of a second.
     pub fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
         for nth in 0..count.min(ATTACK_MAX) {
             let stranger = self.stranger();
@@ -43,7 +43,7 @@ impl SimNetwork<FaultyLinks> {
             let mut bytes = vec![0; length];
             self.links.rng.fill_bytes(&mut bytes);
             if nth % 3 > 0 {
-                // A packet id that exists, so that the bytes behind it are looked at.
+                // A valid packet id, so that the rest of the datagram is parsed.
                 bytes[0] = 1 + bytes[0] % 0x17;
             }
             let after = below(&mut self.links.rng, 100_000);
@@ -52,8 +52,8 @@ impl SimNetwork<FaultyLinks> {
         }
     }
 
-    /// Somebody who cannot listen claims to be one of the peers, or a guest: none of it knows a connection id
-    /// or a nonce.
+    /// Sends datagrams with spoofed sources, as peers or as a guest. An off-path attacker knows no connection id or
+    /// nonce.
     pub fn spoof(&mut self, now: Time, to: usize) {
         let (nonce, id) = (self.links.rng.next_u64(), self.links.rng.next_u32());
         let peer = self.other(to);
@@ -91,7 +91,7 @@ impl SimNetwork<FaultyLinks> {
         SocketAddr::from((Ipv4Addr::new(10, 9, 9, host), port))
     }
 
-    /// The address of some other peer than `to`.
+    /// Returns the address of a peer other than `to`.
     fn other(&self, to: usize) -> SocketAddr {
         self.addresses[(to + 1) % self.addresses.len()]
     }

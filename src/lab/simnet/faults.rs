@@ -1,5 +1,5 @@
-//! Links that do to each datagram what is drawn for it. Each direction of each link has draws of its own, and every
-//! draw follows from one seed.
+//! Links with random faults for each datagram. Each direction of each link has its own random sequence, and all of them
+//! derive from one seed.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
@@ -12,48 +12,49 @@ use crate::fault::{Fault, FaultCounts};
 use net::{DATAGRAM_BYTES_MAX, Time};
 use transport::{Bottleneck, LinkSpec, RateLimit};
 
-/// How long a reordered datagram is held back beyond its delay.
+/// Range of the additional delay of a reordered datagram.
 const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
-/// Shares are in parts per million.
+/// Denominator of shares, which are in parts per million.
 const MILLION: u64 = 1_000_000;
 
-/// What a link does to datagrams, in one direction. Shares are in millionths of the datagrams.
+/// Faults of one direction of a link. Shares are in parts per million of the datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkFaults {
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
-    /// More or less than the delay by up to this; may overtake.
+    /// Maximum deviation from the delay; datagrams may overtake each other.
     pub jitter: Duration,
-    /// The number of uniform draws whose sum is the jitter, each over an equal share of it; 0 counts as 1.
+    /// Number of uniform draws that add up to the jitter, each over an equal share of it; 0 counts as 1.
     pub jitter_draws: u8,
-    /// Lost, each on its own.
+    /// Share of datagrams lost independently.
     pub loss: u32,
-    /// Lost in bursts.
+    /// Losses in bursts.
     pub burst: Option<Burst>,
-    /// Come twice.
+    /// Share of datagrams duplicated.
     pub duplicate: u32,
-    /// Held back 5 to 25 ms.
+    /// Share of datagrams held back for 5 to 25 ms.
     pub reorder: u32,
-    /// What passes.
+    /// Rate limit.
     pub limit: RateLimit,
-    /// Most bytes of a datagram with its headers; larger ones are lost.
+    /// Maximum size of a datagram with its headers, in bytes; larger ones are lost.
     pub mtu: usize,
-    /// Arrive with bits turned over, which the checks of link and UDP show: they are thrown away.
+    /// Share of datagrams with flipped bits. They are discarded, since the link-layer and UDP checksums detect the
+    /// damage.
     pub corrupt: u32,
-    /// Arrive cut off.
+    /// Share of datagrams truncated.
     pub truncate: u32,
-    /// Arrive with bytes added.
+    /// Share of datagrams with bytes appended.
     pub pad: u32,
-    /// Nothing passes, and what that counts as.
+    /// Interruption of the link, and the fault that it counts as.
     pub cut: Option<Fault>,
 }
 
-/// Losses of several datagrams in a row, after Gilbert and Elliott: nothing passes in the bad state.
+/// Bursts of losses by the Gilbert-Elliott model: no datagram passes in the bad state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// Share of datagrams at which the bad state begins, in millionths.
+    /// Share of datagrams at which the bad state begins, in parts per million.
     pub enter: u32,
-    /// How many it loses on average.
+    /// Mean number of datagrams lost in a burst.
     pub length: u32,
 }
 
@@ -94,22 +95,22 @@ impl From<LinkSpec> for LinkFaults {
     }
 }
 
-/// A link from each node to each, and what attackers know of it.
+/// Links between all pairs of nodes, and the datagrams that attackers have recorded.
 #[derive(Debug)]
 pub struct FaultyLinks {
-    /// Row by row.
+    /// Links by sender, then by receiver.
     links: Vec<Link>,
     nodes: usize,
     pub(super) tape: Tape,
-    /// Of attacks.
+    /// Random numbers of attacks.
     pub(super) rng: ChaCha8Rng,
     counts: FaultCounts,
-    /// A copy that is damaged.
+    /// Buffer for a damaged copy.
     copy: Vec<u8>,
 }
 
 impl FaultyLinks {
-    /// Links that do nothing to datagrams yet.
+    /// Creates links without faults.
     pub fn new(nodes: usize, seed: u64) -> Self {
         let rng = |stream: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -126,17 +127,17 @@ impl FaultyLinks {
         }
     }
 
-    /// What the way from one node to another does.
+    /// Returns the faults of the link from one node to another.
     pub fn faults(&mut self, from: usize, to: usize) -> &mut LinkFaults {
         &mut self.links[from * self.nodes + to].faults
     }
 
-    /// Notes that a fault took effect.
+    /// Counts an effect of a fault.
     pub fn fired(&mut self, fault: Fault) {
         self.counts.add(fault);
     }
 
-    /// How often each fault took effect.
+    /// Returns the number of effects of each fault.
     pub const fn counts(&self) -> &FaultCounts {
         &self.counts
     }
@@ -151,7 +152,7 @@ impl LinkModel for FaultyLinks {
         for at in arrivals {
             self.copy.clear();
             self.copy.extend_from_slice(bytes);
-            if !damage.harm(&mut self.copy, &mut self.counts) {
+            if !damage.apply(&mut self.copy, &mut self.counts) {
                 self.copy.clear();
             }
             deliver(at, &self.copy);
@@ -159,13 +160,13 @@ impl LinkModel for FaultyLinks {
     }
 }
 
-/// What becomes of a datagram: when it arrives (not at all, once or twice), and how.
+/// Fate of a datagram: none, one or two arrivals, and the damage.
 struct Passage {
     arrivals: ArrayVec<Time, 2>,
     damage: Damage,
 }
 
-/// What happens to the bytes of a datagram; every number is drawn already.
+/// Damage to a datagram's bytes, with its random number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Damage {
     None,
@@ -188,10 +189,10 @@ impl Link {
         Self { faults: LinkFaults::default(), rng, is_bad: false, bottleneck: Bottleneck::default() }
     }
 
-    /// Takes a datagram of `bytes` bytes with headers.
+    /// Transmits a datagram of `bytes` bytes with headers.
     fn pass(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Passage {
-        // Every datagram takes the same draws, so that one setting does not change what another does, but for the
-        // number of draws of a jitter.
+        // Every datagram takes the same number of draws, except those of its jitter, so that one setting does not
+        // change the effect of another.
         let faults = self.faults;
         let lost = self.draw(faults.loss);
         let is_bad = self.draw_state();
@@ -231,7 +232,7 @@ impl Link {
         passage
     }
 
-    /// When a datagram leaves the bottleneck; `None` if it found the queue full.
+    /// Returns the time at which a datagram leaves the bottleneck; `None` if the queue is full.
     fn transmit(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Option<Time> {
         let sent = self.bottleneck.pass(&self.faults.limit, now, bytes);
         match sent {
@@ -282,15 +283,16 @@ impl Link {
 }
 
 impl Damage {
-    /// Harms a datagram. False if the receiver's computer throws it away. The link's own check counts, too:
-    /// a seal without a tag could not tell what the sum of UDP lets pass, one in 256 of these.
-    fn harm(self, bytes: &mut Vec<u8>, counts: &mut FaultCounts) -> bool {
+    /// Damages a datagram. Returns `false` if the receiver's computer discards it. The link layer's checksum is
+    /// modelled, too: UDP's checksum misses one in 256 of these errors, and plaintext datagrams have no authentication
+    /// tag.
+    fn apply(self, bytes: &mut Vec<u8>, counts: &mut FaultCounts) -> bool {
         match self {
             Self::None => true,
             Self::Flipped(how) => {
                 counts.add(Fault::Corruption);
                 let whole = crc32fast::hash(bytes);
-                // One to eight bits, each anywhere.
+                // One to eight random bits.
                 let (flips, bits) = (1 + how % 8, bytes.len() as u64 * 8);
                 for nth in 0..flips {
                     let bit = (how.rotate_left(8 * nth as u32 + 8) % bits) as usize;

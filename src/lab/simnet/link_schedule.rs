@@ -1,9 +1,9 @@
-//! Delay, loss and outages of the links of the study: a function of time, direction and seed alone, so that the same
+//! Delay, loss and outages of the links of the study: a function of only time, direction and seed, so that the same
 //! seed gives the same link conditions under every architecture.
 //!
 //! Every path consists of two halves: from a node to the middle of the network, and from there to the other node. A
 //! server half-way is in the middle. So a datagram between two players crosses the same two halves directly or through
-//! such a server, and a loss on either half hits it in both cases. A half has half of the path's delay, jitter and loss.
+//! such a server, and a loss on either half affects both cases. A half has half of the path's delay, jitter and loss.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -13,59 +13,59 @@ use super::{Datagram, HEADER_BYTES, LinkModel, LinkTrace, exponential};
 use net::Time;
 use transport::{Bottleneck, RateLimit};
 
-/// Datagrams that are sent within one slot are lost, or delayed, together.
+/// Length of a time slot; datagrams sent within one are lost, or delayed, together.
 const SLOT_US: u64 = 1_000;
 
-/// A path between two players.
+/// Path between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
     /// One-way delay.
     pub delay: Duration,
-    /// More or less than the delay by up to this; may overtake.
+    /// Maximum deviation from the delay; datagrams may overtake each other.
     pub jitter: Duration,
     /// Share of the time slots in which datagrams are lost, 0 to 1.
     pub loss: f64,
-    /// Times in which nothing passes.
+    /// Outages.
     pub outages: Option<Outages>,
-    /// What passes each half. What a node sends passes it before the delay.
+    /// Rate limit of each half. It applies before the delay.
     pub limit: RateLimit,
 }
 
-/// Times in which nothing passes: both lengths are exponentially distributed.
+/// Outages with exponentially distributed lengths and intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outages {
-    /// From the end of one to the beginning of the next, on average.
+    /// Mean time from the end of an outage to the start of the next.
     pub every: Duration,
-    /// How long one is, on average.
+    /// Mean length of an outage.
     pub length: Duration,
 }
 
-/// What is wrong with the access link of one node, beside what its path does.
+/// Impairment of the access link of one node, in addition to that of its path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AccessFault {
-    /// More delay in each direction.
+    /// Additional delay in each direction.
     pub delay: Duration,
-    /// More jitter, either way.
+    /// Additional jitter, in either direction.
     pub jitter: Duration,
-    /// Share of the time slots in which datagrams are lost, in each direction on its own.
+    /// Share of the time slots in which datagrams are lost, in each direction independently.
     pub loss: f64,
-    /// Times in which nothing passes in either direction.
+    /// Outages of both directions.
     pub outages: Option<Outages>,
 }
 
-/// Links that are a function of time.
+/// Links with conditions that are a function of time.
 pub(crate) struct LinkSchedule {
-    /// Which half paths a node sends and receives on: its place, which two nodes on one computer share. None for a node
-    /// in the middle of the network.
+    /// Location of each node: the index of its half paths, which two nodes on one computer share; `None` for a node in
+    /// the middle of the network.
     places: Vec<Option<usize>>,
-    /// Up and down, by place.
+    /// Half paths up and down, by location.
     halves: Vec<[HalfPath; 2]>,
-    /// When tick 0 begins, once that is known.
+    /// Time of tick 0, once it is known.
     pub(crate) origin: Option<Time>,
 }
 
 impl LinkSchedule {
-    /// Nodes at these places, whose paths are all alike.
+    /// Creates links for nodes at these locations, with equal paths.
     pub(crate) fn new(places: Vec<Option<usize>>, path: &Path, seed: u64) -> Self {
         let half = |place: usize, direction: u64| {
             HalfPath::new(path, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
@@ -74,7 +74,7 @@ impl LinkSchedule {
         Self { places, halves, origin: None }
     }
 
-    /// The same with a recorded access link at every place, in each direction from an instant on that `seed` draws.
+    /// Adds a recorded access link at every location, in each direction at a random offset derived from `seed`.
     pub(crate) fn with_trace(mut self, trace: &Arc<LinkTrace>, seed: u64) -> Self {
         for (place, directions) in self.halves.iter_mut().enumerate() {
             for (direction, half) in directions.iter_mut().enumerate() {
@@ -85,7 +85,7 @@ impl LinkSchedule {
         self
     }
 
-    /// The same with something wrong at one place.
+    /// Adds an impairment at one location.
     pub(crate) fn with_fault(mut self, place: usize, fault: &AccessFault, seed: u64) -> Self {
         let outages_seed = XxHash3_64::oneshot_with_seed(seed, &[place as u8, b'o']);
         let [up, down] = &mut self.halves[place];
@@ -100,7 +100,7 @@ impl LinkSchedule {
         self
     }
 
-    /// The same with a limit of what may leave one place, before its path begins.
+    /// Adds an upstream limit at one location, before its path begins.
     pub(crate) fn with_upstream(mut self, place: usize, limit: RateLimit) -> Self {
         let [up, _] = &mut self.halves[place];
         up.limit = limit;
@@ -133,23 +133,23 @@ impl LinkModel for LinkSchedule {
 #[derive(Debug)]
 struct HalfPath {
     delay_us: f64,
-    /// Either way, more or less.
+    /// Maximum deviation from the delay.
     jitter_us: f64,
     loss: f64,
     limit: RateLimit,
     bottleneck: Bottleneck,
     seed: u64,
     outages: Option<Outages>,
-    /// Of the outages alone: both directions of one access link may have the same.
+    /// Seed of only the outages, which may be shared by both directions of an access link.
     outages_seed: u64,
-    /// A recorded access link instead, and from where on: it says when a datagram passes, and how late.
+    /// Recorded access link in place of a model, with the offset into it. It determines losses and delays.
     trace: Option<(Arc<LinkTrace>, u64)>,
-    /// Outages so far: beginnings and ends, in microseconds since tick 0.
+    /// Start and end of the outages generated so far, in microseconds since tick 0.
     known: Vec<[f64; 2]>,
 }
 
 impl HalfPath {
-    /// A half of `path`; halves with different seeds are independent.
+    /// Creates a half of `path`; halves with different seeds are independent.
     fn new(path: &Path, seed: u64) -> Self {
         Self {
             delay_us: path.delay.as_micros() as f64 / 2.0,
@@ -166,8 +166,8 @@ impl HalfPath {
         }
     }
 
-    /// When a datagram of `bytes` bytes that enters at `at` comes out. `None` if it is lost. Before tick 0, at
-    /// `origin`, there is delay alone: setting a match up is not measured.
+    /// Returns the time at which a datagram of `bytes` bytes that enters at `at` leaves; `None` if it is lost. Before
+    /// tick 0, at `origin`, only the delay applies: the setup of a match is not measured.
     fn cross(&mut self, at: Time, origin: Option<Time>, bytes: usize) -> Option<Time> {
         let Some(since) = origin.filter(|&origin| at >= origin).map(|origin| at.0 - origin.0) else {
             return Some(Time(at.0 + self.delay_us as u64));
@@ -187,7 +187,7 @@ impl HalfPath {
         Some(Time(sent.0 + (self.delay_us + jitter_us).max(0.0) as u64))
     }
 
-    /// Whether an outage is on.
+    /// Whether the time is inside an outage.
     fn is_out(&mut self, since_us: f64) -> bool {
         let Some(outages) = self.outages else { return false };
         let mut last = self.known.last().map_or(0.0, |&[_, end]| end);
@@ -221,7 +221,7 @@ mod tests {
     };
     const NO_LIMIT: RateLimit = RateLimit { rate: 0, burst: 1_500, queue: Duration::ZERO };
 
-    /// What becomes of a datagram each 5 ms of 100 s: how long it takes.
+    /// Sends a datagram every 5 ms for 100 s; returns their delays, `None` for losses.
     fn crossings(path: &Path, seed: u64) -> Vec<Option<u64>> {
         let mut half = HalfPath::new(path, seed);
         let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 60).map(|out| out.0 - n * 5_000);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_are_a_path() {
+    fn two_halves_add_up_to_a_path() {
         let path = Path { jitter: Duration::from_millis(10), loss: 0.1, ..CALM };
         let (up, down) = (crossings(&path, 1), crossings(&path, 2));
         let both: Vec<f64> =
@@ -242,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn conditions_depend_on_time_and_seed_and_on_nothing_that_was_sent() {
+    fn conditions_depend_on_time_and_seed_but_not_on_traffic() {
         let outages = Some(Outages { every: Duration::from_secs(2), length: Duration::from_millis(60) });
         let path = Path { jitter: Duration::from_millis(10), loss: 0.05, outages, ..CALM };
         let all = crossings(&path, 3);
         assert_ne!(all, crossings(&path, 4));
-        // Another half that carries only every seventh of them, last first, and begins later.
+        // Another half, with a later origin, that carries only every seventh datagram, in reverse order.
         let (mut half, origin) = (HalfPath::new(&path, 3), Time(777_777));
         for n in (0..20_000_u64).rev().step_by(7) {
             let at = Time(origin.0 + n * 5_000);
@@ -257,11 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn outages_have_the_lengths_they_are_said_to_have() {
+    fn outages_have_the_specified_length_and_interval() {
         let outages = Some(Outages { every: Duration::from_secs(1), length: Duration::from_millis(100) });
         let lost = crossings(&Path { outages, ..CALM }, 5);
         let out = lost.iter().filter(|crossing| crossing.is_none()).count() as f64 / 20_000.0;
-        // A tenth of a second after each two seconds.
+        // A tenth of a second every two seconds.
         assert!((0.03..0.07).contains(&out), "{out}");
         let begun = lost.windows(2).filter(|pair| pair[0].is_some() && pair[1].is_none()).count();
         assert!((30..70).contains(&begun), "{begun}");
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_slow_half_delays_and_then_drops() {
-        // 128 bytes at 128 kbit/s take 8 ms; one comes each 5 ms, and the bucket is empty after 29 of them.
+        // 128 bytes at 128 kbit/s take 8 ms; one is sent every 5 ms, and the bucket is empty after 29 of them.
         let limit = RateLimit::new(128_000, Duration::from_millis(200));
         let mut half = HalfPath::new(&Path { limit, ..CALM }, 1);
         let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 128).map(|out| out.0 - n * 5_000);
@@ -288,7 +288,7 @@ mod tests {
         SimNetwork::new(3, links)
     }
 
-    /// How long a datagram takes between two nodes.
+    /// Returns the delay of a datagram between two nodes.
     fn delay(topology: Topology, from: usize, to: usize) -> u64 {
         let mut network = network(topology, 0.0);
         network.send(Time(1_000), from, address(to, 0), &[1]);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topology_says_how_far_it_is() {
+    fn a_topology_determines_the_delays() {
         use Topology::{Lan, Listen, Midway, Remote};
         for topology in [Lan, Listen, Midway, Remote] {
             assert_eq!([delay(topology, 0, 1), delay(topology, 1, 0)], [50_000; 2], "{topology:?}");
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!([delay(Listen, 0, 2), delay(Listen, 2, 0), delay(Listen, 2, 1)], [0, 0, 50_000]);
     }
 
-    /// Which of the datagrams between the nodes arrive, one each 10 ms, and how long each takes.
+    /// Sends datagrams between the nodes, one every 10 ms; returns their delays, `None` for losses.
     fn sent(network: &mut SimNetwork<LinkSchedule>, from: usize, to: usize) -> Vec<Option<u64>> {
         let one = |n: u64| {
             let now = Time(n * 10_000);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_access_link_is_its_owners_alone() {
+    fn a_bad_access_link_affects_only_its_owner() {
         let outages =
             Some(Outages { every: Duration::from_millis(2_280), length: Duration::from_millis(120) });
         let jitter = Duration::ZERO;
@@ -335,10 +335,10 @@ mod tests {
         assert!(good.iter().all(|taken| *taken == Some(50_000)));
         let lost = |all: &[Option<u64>]| all.iter().filter(|taken| taken.is_none()).count();
         assert!((300..700).contains(&lost(&down)), "{} of 10000", lost(&down));
-        // All who send to it meet the same outages, and so does what it sends, which is there 25 ms earlier.
+        // All senders to it have the same outages, and so have its own datagrams, which reach the link 25 ms earlier.
         assert_eq!(down, other);
         assert!(lost(&up).abs_diff(lost(&down)) < 60, "{} {}", lost(&up), lost(&down));
-        // 128 bytes at 64 kbit/s take 16 ms; one comes each 10 ms, so that a queue forms, upstream alone.
+        // 128 bytes at 64 kbit/s take 16 ms; one is sent every 10 ms, so that a queue forms, but only upstream.
         let (calm, slow) =
             (AccessFault { outages: None, ..fault }, RateLimit::new(64_000, Duration::from_millis(200)));
         let [up, down] = [(2, 0), (0, 2)].map(|(from, to)| sent(&mut network(&calm, slow), from, to));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_link_is_each_players_own_at_another_instant() {
+    fn each_player_has_the_recorded_link_at_a_different_offset() {
         let text = (0..1_000).map(|ms| {
             format!("{},{}\n", 10 * ms, if ms % 100 == 0 { "lost".into() } else { (20 + ms % 7).to_string() })
         });
@@ -361,14 +361,14 @@ mod tests {
             (sent(&mut network(1), 0, 1), sent(&mut network(1), 0, 1), sent(&mut network(2), 0, 1));
         assert_eq!(one, again);
         assert_ne!(one, other);
-        // A hundredth is lost on either half; each takes 20 to 26 ms.
+        // Each half loses a hundredth and takes 20 to 26 ms.
         let lost = one.iter().filter(|taken| taken.is_none()).count();
         assert!((150..=250).contains(&lost), "{lost} of 10000");
         assert!(one.iter().flatten().all(|us| (40_000..=52_000).contains(us)));
     }
 
     #[test]
-    fn what_is_sent_arrives_or_is_lost_or_is_under_way() {
+    fn bytes_sent_are_received_lost_or_in_flight() {
         let mut network = network(Topology::Midway, 0.2);
         for n in 0..1_000 {
             let now = Time(n * 2_000);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_half_way_meets_the_losses_of_the_direct_path() {
+    fn a_server_half_way_has_the_losses_of_the_direct_path() {
         let (mut straight, mut served) = (network(Topology::Midway, 0.3), network(Topology::Midway, 0.3));
         let mut met = [Vec::new(), Vec::new()];
         for n in 0..500_u64 {

@@ -1,26 +1,26 @@
-//! A recorded access link: its one-way delay, or that nothing passes, from instant to instant.
+//! Recorded access link: its one-way delay and its outages over time.
 
 use core::time::Duration;
 
-/// Most bytes of the file of a recorded link.
+/// Maximum size of the file of a recorded link, in bytes.
 pub const TRACE_BYTES_MAX: u64 = 16 << 20;
-/// Most lines.
+/// Maximum number of lines.
 const LINES_MAX: usize = 1_000_000;
-/// Longest delay and latest instant, in milliseconds.
+/// Maximum delay and time, in milliseconds.
 const MS_MAX: f64 = 86_400_000.0;
 
-/// What a link did over some time; it begins anew at its end.
+/// Conditions of a link over some time, repeated periodically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTrace {
-    /// When each state begins, in microseconds, ascending from 0, and its one-way delay; `None` while nothing passes.
+    /// Start of each state in microseconds, ascending from 0, and its one-way delay; `None` for an outage.
     states: Vec<(u64, Option<u64>)>,
     length_us: u64,
 }
 
-/// Why a file is no trace of a link.
+/// Reason why a file is not a trace of a link.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkTraceError {
-    /// A line.
+    /// An invalid line.
     #[error("line {0} is not `ms,delay_ms` or `ms,lost` with times that ascend from 0")]
     Line(usize),
     /// Too many lines, or too few.
@@ -29,11 +29,11 @@ pub enum LinkTraceError {
 }
 
 impl LinkTrace {
-    /// Reads lines of `ms,delay_ms` or `ms,lost`, below a line of names if there is one; comments after `#`. The last state
-    /// is as long as the one before.
+    /// Parses lines of `ms,delay_ms` or `ms,lost`, after an optional line of column names; comments begin with `#`. The
+    /// last state is as long as the one before.
     ///
     /// # Errors
-    /// If it is something else; the message names the line.
+    /// If the text has another format; the message names the line.
     pub fn read(text: &str) -> Result<Self, LinkTraceError> {
         let mut states: Vec<(u64, Option<u64>)> = Vec::new();
         let mut may_name = true;
@@ -67,20 +67,20 @@ impl LinkTrace {
         if trace.least_delay().is_none() { Err(LinkTraceError::Lines) } else { Ok(trace) }
     }
 
-    /// The one-way delay at an instant, beginning anew after the end; `None` while nothing passes.
+    /// Returns the one-way delay at a time, repeated periodically; `None` in an outage.
     pub(super) fn at(&self, us: u64) -> Option<u64> {
         let us = us % self.length_us;
         let state = self.states.partition_point(|&(begin, _)| begin <= us) - 1;
         self.states[state].1
     }
 
-    /// The least one-way delay; nothing passes in less.
+    /// Returns the minimum one-way delay.
     #[must_use]
     pub fn least_delay(&self) -> Option<Duration> {
         self.states.iter().filter_map(|&(_, delay)| delay).min().map(Duration::from_micros)
     }
 
-    /// Share of the time in which nothing passes, 0 to 1.
+    /// Returns the share of time in outages, 0 to 1.
     #[must_use]
     pub fn lost(&self) -> f64 {
         let ends = self.states.iter().skip(1).map(|&(begin, _)| begin).chain([self.length_us]);
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_says_what_the_link_does_and_begins_anew() {
+    fn a_trace_has_delays_and_outages_and_repeats() {
         let trace = LinkTrace::read("# of a train\n0,20\n10,lost\n30, 25.5\n40,20\n").expect("a trace");
         let at = |ms: u64| trace.at(1000 * ms);
         assert_eq!(
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_names_may_stand_on_top() {
+    fn a_line_of_column_names_is_optional() {
         let plain = LinkTrace::read("0,20\n10,lost\n30,25\n").expect("a trace");
         for names in ["ms,delay_ms\n", "\n# of a train\n\"time\", \"delay\"\n\n", "ms,lost\n"] {
             let text = format!("{names}0,20 \n10,lost\n\n30,25");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_is_named() {
+    fn the_invalid_line_of_a_trace_is_named() {
         for (text, says) in [
             ("", "2 to"),
             ("0,5\n", "2 to"),

@@ -1,4 +1,5 @@
-//! What nodes answer to those who may not be where they seem to be: never more bytes than came from there.
+//! Check of the anti-amplification limit: a node must not send more bytes to an unvalidated address than it received
+//! from it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,16 +7,17 @@ use std::net::SocketAddr;
 use net::Time;
 use net::message::PacketId;
 
-/// Bytes that came to a node from an address in requests of the handshake and of discovery, less those of the answers.
+/// Balance of bytes by node and address: received in requests of the handshake and of discovery, less those of the
+/// answers.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     open: BTreeMap<(usize, SocketAddr), usize>,
-    /// By node: the first answer that was larger than what was left: when, and of how many bytes.
+    /// Time and size of the first answer that exceeded the balance, by node.
     excess: BTreeMap<usize, (Time, usize)>,
 }
 
 impl Meter {
-    /// A datagram reached a node.
+    /// Records that a datagram reached a node.
     pub(super) fn arrived(&mut self, node: usize, from: SocketAddr, bytes: &[u8]) {
         let id = bytes.first().copied().and_then(PacketId::of);
         if matches!(id, Some(PacketId::JoinRequest | PacketId::RoomQuery)) {
@@ -23,7 +25,7 @@ impl Meter {
         }
     }
 
-    /// A node sends a datagram.
+    /// Records that a node sends a datagram.
     pub(super) fn left(&mut self, now: Time, node: usize, to: SocketAddr, bytes: &[u8]) {
         use PacketId::{JoinChallenge, JoinRefused, JoinShare, RoomInfo};
         let id = bytes.first().copied().and_then(PacketId::of);
@@ -39,7 +41,7 @@ impl Meter {
         }
     }
 
-    /// The first answer of a node that was larger than everything that had come from there and was not answered.
+    /// Returns time and size of the node's first answer that exceeded the balance.
     pub(super) fn excess(&self, node: usize) -> Option<(Time, usize)> {
         self.excess.get(&node).copied()
     }
@@ -50,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_needs_a_request_that_is_at_least_as_large() {
+    fn an_answer_larger_than_its_request_is_amplification() {
         let from = SocketAddr::from(([10, 0, 0, 2], 4124));
         let (request, share) = ([3; 100], [0x21; 60]);
         let mut meter = Meter::default();

@@ -1,5 +1,5 @@
-//! The simulated network: datagrams in flight between nodes in virtual time, whatever its links do to them, and
-//! the loop that drives nodes on it.
+//! Simulated network: datagrams in flight between nodes in virtual time, models of the links, and the loop that drives
+//! the nodes.
 
 mod attack;
 mod faults;
@@ -26,50 +26,50 @@ pub use self::world::VirtualWorld;
 
 use net::{DATAGRAM_BYTES_MAX, Time};
 
-/// Most datagrams in flight; more are lost, as in a full buffer.
+/// Maximum number of datagrams in flight; any more are lost, as with a full buffer.
 const IN_FLIGHT_MAX: usize = 8192;
-/// Every node's UDP port.
+/// UDP port of every node.
 const PORT: u16 = 4124;
-/// Bytes of an IPv4 and a UDP header.
+/// Size of an IPv4 and a UDP header, in bytes.
 const HEADER_BYTES: usize = 28;
 
-/// What the links between nodes do to datagrams.
+/// Model of the links between nodes.
 pub trait LinkModel {
-    /// Sends a datagram on its way at `now`. `deliver` gets each copy of it that arrives: when, and its bytes; none if
-    /// it is lost. A copy without bytes is discarded by the receiver's computer.
+    /// Transmits a datagram at `now`. Calls `deliver` with arrival time and bytes of each copy that arrives; never if
+    /// the datagram is lost. A copy without bytes is discarded by the receiver's computer.
     fn carry(&mut self, now: Time, datagram: &Datagram<'_>, deliver: impl FnMut(Time, &[u8]));
 
-    /// Whether two nodes are on one computer: what they send each other is not counted.
+    /// Whether two nodes are on one computer, in which case their traffic is not counted.
     fn is_local(&self, _from: usize, _to: usize) -> bool {
         false
     }
 }
 
-/// A datagram that leaves a node.
+/// Datagram that leaves a node.
 pub struct Datagram<'a> {
-    /// The node that sends it.
+    /// Node that sends it.
     pub from: usize,
-    /// Where that seems to be.
+    /// Source address.
     pub source: SocketAddr,
-    /// The node that it is for.
+    /// Node to which it is sent.
     pub to: usize,
-    /// Its bytes.
+    /// Payload.
     pub bytes: &'a [u8],
 }
 
-/// A datagram at its destination.
+/// Datagram at its destination.
 #[derive(Debug)]
 pub struct Arrival {
-    /// The node that it has reached.
+    /// Node that it has reached.
     pub to: usize,
-    /// Where it seems to come from.
+    /// Source address.
     pub from: SocketAddr,
-    /// Its bytes.
+    /// Payload.
     pub bytes: Vec<u8>,
     is_local: bool,
 }
 
-/// What a node sent and received, in bytes with IP and UDP headers.
+/// Traffic of a node, in bytes with IP and UDP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Bytes sent.
@@ -80,12 +80,12 @@ pub struct Account {
     pub bytes_received: u64,
     /// Datagrams received.
     pub packets_received: u64,
-    /// Of what this node sent.
+    /// Bytes sent by this node that were lost.
     pub bytes_lost: u64,
 }
 
 impl Account {
-    /// What came since `before`.
+    /// Returns the traffic since `before`.
     pub const fn since(&self, before: &Self) -> Self {
         Self {
             bytes_sent: self.bytes_sent - before.bytes_sent,
@@ -97,7 +97,7 @@ impl Account {
     }
 }
 
-/// Datagrams in flight, by the time of their arrival. Their memory is used again.
+/// Datagrams in flight, by arrival time. Their memory is reused.
 #[derive(Debug, Default)]
 struct InFlight {
     queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
@@ -107,7 +107,7 @@ struct InFlight {
 }
 
 impl InFlight {
-    /// False if too many are in flight already.
+    /// Adds a datagram. Returns `false` if too many are in flight already.
     fn push(&mut self, at: Time, (from, to): (SocketAddr, usize), bytes: &[u8], is_local: bool) -> bool {
         if self.queue.len() >= IN_FLIGHT_MAX {
             return false;
@@ -129,7 +129,8 @@ impl InFlight {
         self.queue.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The slot of the next that has arrived by `now`, and when it did. The next `push` may take it.
+    /// Removes the next datagram that has arrived by `now`; returns its arrival time and its slot, which the next
+    /// `push` may reuse.
     fn pop(&mut self, now: Time) -> Option<(Time, usize)> {
         self.next_at().filter(|&at| at <= now)?;
         let Reverse((at, _, slot)) = self.queue.pop()?;
@@ -138,10 +139,10 @@ impl InFlight {
     }
 }
 
-/// Nodes, the links between them, and an account of every byte. Everything that happens goes into one hash.
+/// Network of nodes and the links between them, with an account of every byte. All events are hashed.
 #[derive(Debug)]
 pub struct SimNetwork<L> {
-    /// The links.
+    /// Model of the links.
     pub links: L,
     addresses: Vec<SocketAddr>,
     accounts: Vec<Account>,
@@ -151,7 +152,7 @@ pub struct SimNetwork<L> {
 }
 
 impl<L: LinkModel> SimNetwork<L> {
-    /// A network of this many nodes.
+    /// Creates a network of this many nodes.
     pub fn new(nodes: usize, links: L) -> Self {
         Self {
             links,
@@ -163,12 +164,12 @@ impl<L: LinkModel> SimNetwork<L> {
         }
     }
 
-    /// Where a node is reached at the moment.
+    /// Returns the current address of a node.
     pub fn address(&self, node: usize) -> SocketAddr {
         self.addresses[node]
     }
 
-    /// Sends a datagram to wherever `to` leads.
+    /// Sends a datagram to the node with the address `to`.
     pub fn send(&mut self, now: Time, from: usize, to: SocketAddr, bytes: &[u8]) {
         self.log.note(b's', now.0 << 3 | from as u64, XxHash3_64::oneshot_with_seed(0, bytes));
         self.meter.left(now, from, to, bytes);
@@ -188,12 +189,12 @@ impl<L: LinkModel> SimNetwork<L> {
         }
     }
 
-    /// When the next datagram arrives.
+    /// Returns the arrival time of the next datagram.
     pub fn next_at(&self) -> Option<Time> {
         self.in_flight.next_at()
     }
 
-    /// The next datagram that has arrived by `now`.
+    /// Takes the next datagram that has arrived by `now`.
     pub fn pop(&mut self, now: Time) -> Option<&Arrival> {
         loop {
             let (at, slot) = self.in_flight.pop(now)?;
@@ -212,23 +213,23 @@ impl<L: LinkModel> SimNetwork<L> {
         }
     }
 
-    /// The first answer of a node to a request that was larger than the request: when, and of how many bytes.
+    /// Returns time and size of a node's first amplified answer, one larger than its request.
     pub fn amplified(&self, node: usize) -> Option<(Time, usize)> {
         self.meter.excess(node)
     }
 
-    /// What each node sent and received so far.
+    /// Returns the traffic of each node so far.
     pub fn accounts(&self) -> &[Account] {
         &self.accounts
     }
 
-    /// Bytes that have left and not arrived.
+    /// Returns the number of bytes in flight.
     pub fn bytes_in_flight(&self) -> u64 {
         let slots = self.in_flight.queue.iter().map(|Reverse((_, _, slot))| &self.in_flight.slots[*slot]);
         slots.filter(|arrival| !arrival.is_local).map(|it| (it.bytes.len() + HEADER_BYTES) as u64).sum()
     }
 
-    /// The record of everything that happened.
+    /// Returns the log of all events.
     pub const fn log(&mut self) -> &mut EventLog {
         &mut self.log
     }
@@ -238,7 +239,7 @@ pub(super) fn address(node: usize, moved: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(10, 0, 0, node as u8 + 1), PORT + moved))
 }
 
-/// A hash over everything that happened, in order: equal logs are equal runs.
+/// Hash of all events, in order: equal hashes mean equal runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventLog(u64);
 
@@ -251,24 +252,24 @@ impl EventLog {
         self.0 = XxHash3_64::oneshot_with_seed(self.0, &bytes);
     }
 
-    /// The hash so far.
+    /// Returns the hash so far.
     pub const fn hash(self) -> u64 {
         self.0
     }
 }
 
-/// A number below `bound`, which is above 0.
+/// Draws a number below `bound`, which must not be 0.
 pub fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
-/// What 64 drawn bits are as a number that is exponentially distributed with the mean 1.
+/// Converts 64 random bits to an exponentially distributed number with mean 1.
 pub fn exponential(bits: u64) -> f64 {
     let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
     -(1.0 - share).ln()
 }
 
-/// A time up to `most`.
+/// Draws a duration from 0 to `most`.
 pub fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
     Duration::from_micros(below(rng, most.as_micros() as u64 + 1))
 }
@@ -279,7 +280,7 @@ mod tests {
     use crate::fault::Fault;
     use transport::{LinkSpec, RateLimit};
 
-    /// Sends 1,000 datagrams of 40 bytes, one each 10 ms; when each arrived and its number.
+    /// Sends 1,000 datagrams of 40 bytes, one every 10 ms; returns arrival time and number of each.
     fn run(seed: u64, faults: LinkFaults) -> (Vec<(u64, u32)>, SimNetwork<FaultyLinks>) {
         let mut network = SimNetwork::new(2, FaultyLinks::new(2, seed));
         *network.links.faults(0, 1) = faults;
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_the_sum_of_as_many_draws_as_a_link_specification_says() {
+    fn jitter_is_the_sum_of_the_specified_number_of_draws() {
         let outer_fifth = |jitter: &str| {
             let spec: LinkSpec = format!("delay=50ms,jitter={jitter}").parse().expect("a link");
             let (arrived, _) = run(7, spec.into());
@@ -341,7 +342,7 @@ mod tests {
             off.filter(|&off| off > 4_000).count()
         };
         let [one, two] = ["5ms", "5ms:2"].map(outer_fifth);
-        // Of a thousand from a uniform distribution, and of a triangle.
+        // Of a thousand draws, from a uniform and a triangular distribution.
         assert!((160..240).contains(&one) && (20..65).contains(&two), "{one} {two}");
     }
 
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_seen_unless_it_is_in_the_length() {
+    fn only_changes_of_the_length_pass_the_checksum() {
         let (flipped, network) = run(1, LinkFaults { corrupt: 100_000, ..calm() });
         assert!((860..940).contains(&flipped.len()), "{} arrived", flipped.len());
         assert!(network.links.counts().of(Fault::Corruption) >= 1_000 - flipped.len() as u64);
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_says_everything() {
+    fn a_run_is_a_function_of_its_seed() {
         let faults = LinkFaults { loss: 50_000, reorder: 50_000, jitter: Duration::from_millis(9), ..calm() };
         let hash = |seed| run(seed, faults).1.log().hash();
         assert_eq!(hash(7), hash(7));
@@ -382,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_to_an_old_address_is_lost() {
+    fn datagrams_to_an_old_address_are_lost() {
         let mut network = SimNetwork::new(2, FaultyLinks::new(2, 1));
         let old = network.address(1);
         network.rebind(1);

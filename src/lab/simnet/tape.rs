@@ -1,16 +1,16 @@
-//! The memory of an attacker on the way.
+//! Recording of an on-path attacker.
 
 use std::net::SocketAddr;
 
-/// Most datagrams that an attacker remembers: from the first of the handshake on, then every 61st.
+/// Maximum number of datagrams recorded: the first ones including the handshake, then every 61st.
 const TAPE_MAX: usize = 512;
-/// Number of the first that it remembers without a gap.
+/// Number of first datagrams recorded without a gap.
 const TAPE_FIRST: usize = 64;
-/// Datagrams that an attacker on the way has seen.
+/// Datagrams recorded by an on-path attacker.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
     seen: usize,
-    /// By destination: where each seemed to come from, and its bytes.
+    /// Destination, source address and bytes of each.
     pub(super) kept: Vec<(usize, SocketAddr, Vec<u8>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Nodes in virtual time.
+//! Event loop for nodes in virtual time.
 
 use core::time::Duration;
 
@@ -6,39 +6,39 @@ use super::{LinkModel, SimNetwork};
 use game::Node;
 use net::Time;
 
-/// Most turns at one instant: each brings a datagram, or fires a timer for good.
+/// Maximum number of iterations at one instant; each must deliver a datagram or handle a timer.
 const SPINS_MAX: u32 = 1_000;
 
-/// Players' nodes, and behind them a server if there is one, on a simulated network. Its driver makes a turn,
-/// lets the nodes receive, and lets those advance and transmit that are due.
+/// Nodes of the players, followed by a server if there is one, on a simulated network. For each turn the driver lets
+/// the nodes receive, and lets those that are due advance and transmit.
 pub struct VirtualWorld<P, S, L> {
-    /// The network between them.
+    /// Network between the nodes.
     pub network: SimNetwork<L>,
-    /// The nodes from 0 on.
+    /// Nodes of the players, from index 0.
     pub players: Vec<P>,
-    /// The last node.
+    /// Node of the server, with the last index.
     pub server: Option<S>,
     now: Time,
-    /// Turns that took no time, in a row.
+    /// Number of consecutive turns without progress of time.
     spins: u32,
 }
 
 impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
-    /// Nodes on this network before the first datagram.
+    /// Creates a world of nodes on this network, before the first datagram.
     pub const fn new(network: SimNetwork<L>, players: Vec<P>, server: Option<S>) -> Self {
         Self { network, players, server, now: Time(0), spins: 0 }
     }
 
-    /// The time in the network.
+    /// Returns the network time.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Moves on to the next instant at which a timer fires, a datagram arrives, or one of `marks` is.
+    /// Advances to the next event: a timer, the arrival of a datagram, or one of `marks`.
     ///
     /// # Errors
-    /// With the node whose timer is due and does nothing (the last if it is none's): a real one would keep its
-    /// processor busy. Then it moves on by a millisecond.
+    /// The index of the node with a timer that is due but has no effect, or the last index if there is none: a real
+    /// node would keep its processor busy. Time advances by a millisecond then.
     pub fn turn(&mut self, marks: impl IntoIterator<Item = Time>) -> Result<(), usize> {
         let timers = (0..=self.players.len()).filter_map(|node| self.node(node)?.poll_timeout());
         let next = timers.chain(self.network.next_at()).chain(marks).min().unwrap_or(self.now).max(self.now);
@@ -53,7 +53,7 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
         Err(spinning)
     }
 
-    /// Hands out the datagrams that have arrived.
+    /// Delivers the datagrams that have arrived.
     pub fn receive(&mut self) {
         let Self { network, players, server, now, .. } = self;
         while let Some(arrival) = network.pop(*now) {
@@ -70,7 +70,7 @@ impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
         self.node(node).and_then(|node| node.poll_timeout()).is_some_and(|at| at <= self.now)
     }
 
-    /// Sends what a node has to send.
+    /// Sends a node's outgoing datagrams.
     pub fn transmit(&mut self, node: usize) {
         let Self { network, players, server, now, .. } = self;
         let from: &mut dyn Node = match (players.get_mut(node), server) {

@@ -1,4 +1,4 @@
-//! Interference with a virtual match beside its links: there is none, unless a campaign brings it.
+//! Interference with a virtual match in addition to the faults of its links; only campaigns use it.
 
 use arrayvec::ArrayVec;
 
@@ -8,33 +8,33 @@ use game::Inject;
 use net::{DueTick, Time, Transmit};
 use sim::TickRate;
 
-/// Interference with a match; by default a method does nothing.
+/// Interference with a match; by default a method has no effect.
 pub trait Interference: Sized {
-    /// Its findings at the end of the match.
+    /// Findings at the end of the match.
     type Findings;
 
-    /// Returns its findings.
+    /// Returns the findings.
     fn into_findings(self) -> Self::Findings;
 
-    /// Returns the next instant at which it acts.
+    /// Returns the next time at which it acts.
     fn next_at(&self) -> Option<Time> {
         None
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn act(_game: &mut VirtualMatch<Self>) {}
 
-    /// Returns whether this node keeps to the rules.
+    /// Whether this node follows the protocol.
     fn is_honest(&self, _node: usize) -> bool {
         true
     }
 
-    /// Returns whether it reads or changes datagrams without their keys; then they are not encrypted.
+    /// Whether it reads or changes datagrams without their keys; the match is not encrypted then.
     fn reads_datagrams(&self) -> bool {
         false
     }
 
-    /// Returns a difference that a peer's world has from some tick on, of which the oracles know nothing.
+    /// Returns a deviation of a peer's world, of which the oracles are not informed.
     fn deviation(&self, _peer: usize, _rate: TickRate) -> Option<Inject> {
         None
     }
@@ -44,36 +44,36 @@ pub trait Interference: Sized {
         ArrayVec::from_iter([number])
     }
 
-    /// Notes that a peer runs a tick.
+    /// Observes that a peer runs a tick.
     fn ran(&mut self, _peer: usize, _now: Time, _due: &DueTick) {}
 
-    /// Notes that a peer has done what was due.
+    /// Observes that a peer has handled its due events.
     fn advanced(_game: &mut VirtualMatch<Self>, _peer: usize) {}
 
-    /// Sends what a peer sends at this instant, or something else.
+    /// Sends a peer's datagram, or others in its place.
     fn send(game: &mut VirtualMatch<Self>, peer: usize, at: Time, transmit: &Transmit) {
         game.send(peer, at, transmit.to, transmit.datagram.bytes());
     }
 
-    /// Returns what not every peer must survive; without it, all see the match through.
+    /// Returns the fault that some peer may not survive; without one, all must reach the end of the match.
     fn fatal(&self) -> Option<Fault> {
         None
     }
 
-    /// Returns whether it may keep a match from beginning.
+    /// Whether it may keep a match from beginning.
     fn disturbs_setup(&self) -> bool {
         false
     }
 
-    /// Notes that an honest peer did not end as it should.
+    /// Records that an honest peer ended unexpectedly.
     fn lost(&mut self, _peer: usize) {}
 
-    /// Returns whether [`Self::judge`] says alone how peers may end.
+    /// Whether only [`Self::judge`] decides how peers may end.
     fn judges_alone(&self) -> bool {
         false
     }
 
-    /// Says what must hold beside the rest, given how each peer ended and when.
+    /// Checks further invariants, given the end of each peer and its time.
     fn judge(_game: &mut VirtualMatch<Self>, _ends: &[PeerEnd], _ended_at: &[Time]) {}
 }
 

@@ -1,4 +1,4 @@
-//! What is said of a match once it is over.
+//! Checks of a match after its end.
 
 use core::fmt;
 use core::time::Duration;
@@ -11,20 +11,20 @@ use game::{Match, MatchOutcome, Summary};
 use net::Time;
 use sim::Tick;
 
-/// The pace is measured over at least so much time.
+/// Minimum time over which the pace is measured.
 const PACE_OVER: Duration = Duration::from_secs(3);
-/// Fewest ticks that must run of 10,000 that should: 59.5 of 60.
+/// Minimum number of ticks that must run of 10,000 that are due: 59.5 of 60.
 const PACE_LEAST: u64 = 9_916;
 
-/// What kinds of end must not meet in one match.
+/// Classes of ends; the peers of a match must not end in different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndClass {
-    /// To its end.
+    /// The match was completed.
     Finished,
-    /// A peer was missed, in the match or before.
+    /// The connection to a peer failed, before or during the match.
     Broken,
     Desync,
-    /// This player's own will, or fate.
+    /// Only this player left or was interrupted.
     Own,
     Unfinished,
 }
@@ -44,7 +44,7 @@ fn class(end: &PeerEnd) -> EndClass {
 }
 
 impl<I: Interference> VirtualMatch<I> {
-    /// Says what came of it.
+    /// Checks the match and returns its result.
     pub(super) fn judge(mut self) -> VirtualResult<I::Findings> {
         let is_usual = !self.interference.judges_alone();
         if is_usual {
@@ -69,7 +69,7 @@ impl<I: Interference> VirtualMatch<I> {
             self.judge_desync(&ends);
             for (peer, end) in ends.iter().enumerate() {
                 if end.desync().is_some_and(|report| report.equivocation.is_some()) {
-                    let what = "an honest player is proven to have told different inputs".into();
+                    let what = "an honest player was proven to equivocate".into();
                     self.audit.violated(Oracle::Desync, peer, ended_at[peer], what);
                 }
             }
@@ -94,7 +94,8 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// Whether these peers measured what was seen, and ran what was ordered by those who are not away.
+    /// Checks that these peers' measurements match the observed ones, and that they ran all commands of players who are
+    /// not away.
     pub fn judge_summaries(
         &mut self,
         ends: &[PeerEnd],
@@ -110,7 +111,7 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// Whether ticks ran at their pace from five seconds after the last fault on.
+    /// Checks that ticks ran at the tick rate from five seconds after the last fault on.
     fn judge_pace(&mut self) {
         let Some((from, ticks)) = self.paced_from.take() else { return };
         let drift = self.conditions.clocks.iter().map(|clock| clock.drift_ppm).min().unwrap_or(0).min(0);
@@ -126,7 +127,7 @@ impl<I: Interference> VirtualMatch<I> {
                 continue;
             }
             let hz = u64::from(self.setup.tick_rate.hz());
-            // Ticks that clocks as slow as the slowest would have run.
+            // The number of ticks by the slowest clock.
             let us = until.since(from).as_micros() as u64;
             let expected = us * hz / 1_000_000 * 1_000_000_u64.saturating_add_signed(drift) / 1_000_000;
             if u64::from(ran) + 2 < expected * PACE_LEAST / 10_000 {
@@ -140,10 +141,10 @@ impl<I: Interference> VirtualMatch<I> {
         (self.audit.peer(peer).ran_at < from && !self.world.players[peer].is_running()).then_some(())
     }
 
-    /// Whether each ended as it should: all to the end, but for what the scenario does to them. Where two
-    /// play, both miss each other; of more, at most one is missed by the others, who play on.
+    /// Checks that each peer ended as expected: all at the end of the match, except for the effects of the scenario.
+    /// With two peers both lose each other; with more, at most one is lost, and the others play on.
     fn judge_ends(&mut self, ends: &[PeerEnd], left: &[bool], ended_at: &[Time]) {
-        // Of three or more the odd one goes, and the others play on.
+        // Of three or more the deviating one stops, and the others play on.
         let odd = self.setup.inject.as_ref().map(|(seat, _)| *seat);
         let expected = |peer: usize| match odd {
             Some(odd) if ends.len() == 2 || odd == peer => EndClass::Desync,
@@ -176,14 +177,14 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// Whether all describe a planted difference alike, and rightly.
+    /// Checks that all peers describe an injected desync correctly and in the same way.
     fn judge_desync(&mut self, ends: &[PeerEnd]) {
         let Some((_, inject)) = self.setup.inject.clone() else { return };
         let mut first = None;
         for (peer, end) in ends.iter().enumerate().filter(|(_, end)| matches!(end, PeerEnd::Played(_))) {
             let now = self.world.now();
             let Some(report) = end.desync() else {
-                self.audit.violated(Oracle::Desync, peer, now, "no report".into());
+                self.audit.violated(Oracle::Desync, peer, now, "no desync report".into());
                 continue;
             };
             let (part, row, field) = (report.part, report.row, report.field);
@@ -195,7 +196,12 @@ impl<I: Interference> VirtualMatch<I> {
             match first {
                 None => first = Some(report),
                 Some(other) if other != report => {
-                    self.audit.violated(Oracle::Desync, peer, now, "another report".into());
+                    self.audit.violated(
+                        Oracle::Desync,
+                        peer,
+                        now,
+                        "the desync report differs from another peer's".into(),
+                    );
                 }
                 Some(_) => {}
             }
@@ -214,14 +220,14 @@ impl fmt::Display for PeerEnd {
 }
 
 impl PeerEnd {
-    /// What remains of the match, if it was played.
+    /// Returns the summary of the match, if it was played.
     #[must_use]
     pub fn played(&self) -> Option<&Summary> {
         if let Self::Played(summary) = self { Some(summary) } else { None }
     }
 }
 
-/// How the match ended on a machine.
+/// Returns the end of the match on a machine.
 #[must_use]
 pub fn end(machine: Machine<Match>) -> PeerEnd {
     match machine.into_state() {

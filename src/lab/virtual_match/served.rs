@@ -1,5 +1,5 @@
-//! A match of clients and a server: what `check` plays where a server runs the world, or relays inputs. No faults but
-//! those of the links, and of a client that interferes.
+//! A match of clients and a server that runs the world or relays inputs, for `check`. Its only faults are those of the
+//! links, and of a client that interferes.
 
 use super::judge::end;
 use super::{Conditions, Interference, PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
@@ -10,8 +10,8 @@ use game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
 use net::{Architecture, BITS_PER_S_USUAL, Time};
 
 impl<I: Interference> VirtualMatch<I> {
-    /// All clients, and behind them their server, before the first datagram; `link` is every client's way to the server
-    /// and back.
+    /// Creates a match of clients and their server, before the first datagram; `link` has the faults of every client's
+    /// link to the server and back.
     #[must_use]
     pub fn served(
         setup: VirtualSetup,
@@ -33,7 +33,7 @@ impl<I: Interference> VirtualMatch<I> {
         game
     }
 
-    /// Lets the server do what is due, and sends what it sends.
+    /// Lets the server handle due events, and sends its datagrams.
     pub(super) fn advance_server(&mut self) {
         let (now, node) = (self.world.now(), self.setup.peers);
         let Some(server) = self.world.server.as_mut().filter(|server| server.is_running()) else { return };
@@ -43,13 +43,13 @@ impl<I: Interference> VirtualMatch<I> {
         self.world.transmit(node);
     }
 
-    /// How the match ended on the server, and whether it is off there.
+    /// Returns the server's summary, and whether the match did not take place there.
     fn verdict(&mut self) -> (Option<ServerSummary>, bool) {
         let (now, node) = (self.world.now(), self.setup.peers);
         match self.world.server.take().map(Machine::into_state) {
             Some(State::Over(server)) => match server.into_summary() {
                 Ok(summary) => (Some(summary), false),
-                // Who takes a seat and does not sit down can keep a match from beginning.
+                // A client that takes a seat and never gets ready can keep a match from beginning.
                 Err(_) if self.interference.disturbs_setup() => (None, true),
                 Err(error) => {
                     self.audit.violated(Oracle::Outcome, node, now, error.to_string());
@@ -61,7 +61,8 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// All ended, alike; and no client's state ever differed from the server's, but by what was planted.
+    /// Checks that all nodes ended with the same result, and that no client's state differed from the server's except
+    /// by an injected desync.
     pub(super) fn judge_served(mut self) -> VirtualResult<I::Findings> {
         let (verdict, is_off) = self.verdict();
         let ends: Vec<PeerEnd> = core::mem::take(&mut self.world.players).into_iter().map(end).collect();
@@ -86,7 +87,7 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
-    /// What is wrong with the end of a client.
+    /// Describes an invalid end of a client.
     fn fault_of(&self, seat: usize, end: &PeerEnd, server: Option<&ServerSummary>) -> Option<String> {
         let Some(server) = server else { return Some("the server did not end".into()) };
         let PeerEnd::Played(summary) = end else {
@@ -102,7 +103,7 @@ impl<I: Interference> VirtualMatch<I> {
         match (planted, &summary.desync) {
             (_, Some(_)) => None,
             (Some((_, inject)), None) if inject.tick.0 < server.ticks => {
-                Some(format!("what was planted in tick {} was not found", inject.tick))
+                Some(format!("the desync injected in tick {} was not found", inject.tick))
             }
             (_, None) => (differed > 0).then(|| format!("{differed} states differed, and no tick was named")),
         }

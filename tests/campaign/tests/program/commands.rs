@@ -103,7 +103,7 @@ fn wrong_use_is_one_line() {
         (&["faults", "--map=duel"][..], "map duel has 2 seats, not 4"),
         (&["faults", "--architecture=relay"], "--architecture"),
         (&["adversary", "--mutation=none"], "the mutations are queued-states"),
-        (&["byzantine", "--shard=2/2"], "the shards of 2 count from 0"),
+        (&["byzantine", "--shard=2/2"], "expected K/N with K from 0"),
         (&[], "subcommand"),
     ] {
         let ended = campaign(home.path(), words);
