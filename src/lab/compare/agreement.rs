@@ -6,47 +6,48 @@ use super::statistics::mean;
 use super::summary::CellSummary;
 use super::wording;
 
-/// A virtual quantity may differ from the real one by this much, milliseconds or milliseconds per second,
+/// Tolerance of a virtual quantity against the real one, in milliseconds or milliseconds per second. The larger of this
+/// and [`AGREES_SHARE`] applies.
 pub const AGREES_MS: f64 = 3.0;
-/// or by this share of the real one, whichever is more; bytes by the share alone.
+/// Tolerance of a virtual quantity, as a share of the real one. For traffic it is the only tolerance.
 pub const AGREES_SHARE: f64 = 0.05;
-/// The share of the cells in which the medians must agree, or the study is not valid.
+/// Minimum share of cells in which the medians agree; below it the study is not valid.
 pub const AGREES_CELLS: f64 = 0.95;
-/// The latencies that are compared, each in all its percentiles.
+/// Compared latencies, each in all its percentiles.
 const LATENCIES: [LatencyKind; 4] =
     [LatencyKind::OpponentConfirmed, LatencyKind::Opponent, LatencyKind::Own, LatencyKind::OwnPredicted];
-/// What else is compared. Real stalls are traced by peers alone, freezes by all.
+/// Other compared quantities. Only peers trace real stalls, but all nodes trace freezes.
 const RATES: [Measure; 3] = [Measure::Freezes, Measure::WholeUp, Measure::WholeDown];
 
-/// All cells that were measured in both ways.
+/// Agreement of all cells that were measured in both ways.
 #[derive(Clone, Debug)]
 pub struct Agreement {
-    /// One after the other.
+    /// Agreement by cell.
     pub cells: Vec<CellAgreement>,
 }
 
-/// One of them.
+/// Agreement of one cell.
 #[derive(Clone, Debug)]
 pub struct CellAgreement {
-    /// What was played.
+    /// Configuration of the matches.
     pub cell: Cell,
-    /// What was compared, the virtual and the real mean of the matches.
+    /// Compared quantities, each with the virtual and the real mean over the matches.
     pub quantities: Vec<(Measure, f64, f64)>,
     /// Processor time of a process per tick, mean over the real matches, in microseconds.
     pub cpu_us_per_tick: Option<f64>,
-    /// Most memory that the server's process has held, or a player's without one, in bytes.
+    /// Peak memory of the server's process, or without a server of a player's, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
 impl Agreement {
-    /// What is compared, in order.
+    /// Lists the compared quantities, in order.
     pub fn measures() -> impl Iterator<Item = Measure> {
         let latencies = LATENCIES.into_iter();
         let percentiles = latencies.flat_map(|kind| Percentile::ALL.map(|it| Measure::Latency(kind, it)));
         percentiles.chain(RATES)
     }
 
-    /// Compares; `None` if nothing was measured in both ways.
+    /// Compares the cells; `None` if no cell was measured in both ways.
     #[must_use]
     pub fn of(cells: &[CellSummary<'_>]) -> Option<Self> {
         let is_real = |cell: &&CellSummary<'_>| cell.source == Source::Real;
@@ -67,7 +68,7 @@ impl Agreement {
         (!pairs.is_empty()).then_some(Self { cells: pairs })
     }
 
-    /// The cells in which a quantity does not agree, with the virtual and the real mean.
+    /// Returns the cells in which a quantity does not agree, with the virtual and the real mean.
     pub fn disagreeing(&self, measure: Measure) -> impl Iterator<Item = (&Cell, f64, f64)> {
         let found = self.cells.iter().flat_map(|one| one.quantities.iter().map(move |it| (&one.cell, *it)));
         found
@@ -75,19 +76,19 @@ impl Agreement {
             .map(|(cell, (_, simulated, real))| (cell, simulated, real))
     }
 
-    /// Cells in which all medians agree.
+    /// Counts the cells in which all medians agree.
     #[must_use]
     pub fn agreeing(&self) -> usize {
         self.cells.iter().filter(|cell| cell.medians_agree()).count()
     }
 
-    /// Whether the medians agree in enough of them.
+    /// Whether the medians agree in enough cells.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.agreeing() as f64 >= AGREES_CELLS * self.cells.len() as f64
     }
 
-    /// In a sentence.
+    /// Formats the overall result as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let (agreeing, all) = (self.agreeing(), self.cells.len());
@@ -99,7 +100,7 @@ impl Agreement {
         )
     }
 
-    /// For each quantity that was measured: in how many cells it agrees, of how many.
+    /// Counts, for each measured quantity, the cells in which it agrees, and all cells.
     pub fn counts(&self) -> impl Iterator<Item = (Measure, usize, usize)> {
         Self::measures().filter_map(|measure| {
             let has = |cell: &&CellAgreement| cell.quantities.iter().any(|(of, ..)| *of == measure);
@@ -108,7 +109,8 @@ impl Agreement {
         })
     }
 
-    /// A sentence for each quantity: in how many cells it agrees, and which are the others.
+    /// Formats a sentence for each quantity: the number of cells in which it agrees, and the cells in which it does
+    /// not.
     pub fn by_quantity(&self) -> impl Iterator<Item = String> {
         self.counts().map(|(measure, agreeing, all)| {
             let others = self.disagreeing(measure).map(|(cell, simulated, real)| {
@@ -125,7 +127,7 @@ impl Agreement {
 }
 
 impl CellAgreement {
-    /// Whether all of its medians do.
+    /// Whether all medians of the cell agree.
     #[must_use]
     pub fn medians_agree(&self) -> bool {
         let is_median = |measure: Measure| matches!(measure, Measure::Latency(_, Percentile::P50));
@@ -133,7 +135,7 @@ impl CellAgreement {
     }
 }
 
-/// Whether a virtual quantity is as near to the real one as it must be.
+/// Whether a virtual quantity is within the tolerance of the real one.
 fn agrees(measure: Measure, simulated: f64, real: f64) -> bool {
     let least = if matches!(measure, Measure::WholeUp | Measure::WholeDown) { 0.0 } else { AGREES_MS };
     (simulated - real).abs() <= least.max(AGREES_SHARE * real)
@@ -146,13 +148,13 @@ mod tests {
     use crate::compare::{base_cell, summarize};
     use net::Architecture;
 
-    /// A match all of whose orders but the last hundredth took as long.
+    /// Builds a match in which all commands but the slowest 2 % have the same latency.
     fn row(source: Source, rtt_ms: f64, opponent_ms: f64, slowest_ms: f64) -> MatchRow {
         let cell = Cell { rtt_ms, ..base_cell(Architecture::P2p) };
         let mut latencies = vec![opponent_ms; 98];
         latencies.extend([slowest_ms; 2]);
         let opponent_ms = Quantiles::of(latencies);
-        // 10 % apart at 200 ms alone.
+        // Real and virtual traffic differ by 12 %, but only at 200 ms.
         let whole_kbit_s_up = if source == Source::Real && rtt_ms == 200.0 { 112.0 } else { 100.0 };
         MatchRow { source, cell, seed: 1000, opponent_ms, whole_kbit_s_up, ..MatchRow::default() }
     }
@@ -183,6 +185,6 @@ mod tests {
         let p99 = "opponent's order shown (p99): 0 of 1; not in p2p at 100 ms RTT and 2 % loss (90.0 virtual, 99.0 real).";
         assert!(said.iter().any(|line| line == p99), "{said:?}");
         let virtual_only = [row(Source::Virtual, 100.0, 60.0, 60.0), row(Source::Real, 100.0, 60.0, 60.0)];
-        assert!(Agreement::of(&summarize(&virtual_only)).is_none(), "another length is no twin");
+        assert!(Agreement::of(&summarize(&virtual_only)).is_none(), "only twins are compared");
     }
 }

@@ -1,4 +1,4 @@
-//! What is computed from the rows of a study, once for all its outputs.
+//! Analysis of a study's rows, computed once for all its outputs.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use super::summary::CellSummary;
 use super::validity::Validity;
 use super::wording;
 
-/// A study, analysed.
+/// Analysis of a study.
 #[derive(Clone, Debug)]
 pub struct Analysis<'a> {
-    /// Its cells.
+    /// Cells of the study.
     pub cells: &'a [CellSummary<'a>],
-    /// All comparisons, those of one experiment together.
+    /// All comparisons, grouped by experiment.
     pub comparisons: Vec<Comparison<'a>>,
-    /// Whether all checks hold, and which fail.
+    /// Results of the validity checks.
     pub validity: Validity,
-    /// Whether virtual and real matches agree, if both were played.
+    /// Agreement of virtual and real matches, if both were played.
     pub agreement: Option<Agreement>,
 }
 
 impl<'a> Analysis<'a> {
-    /// Of cells from [`super::summarize`].
+    /// Analyses cells from [`super::summarize`].
     #[must_use]
     pub fn of(cells: &'a [CellSummary<'a>]) -> Self {
         Self {
@@ -35,44 +35,44 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Whether all checks hold, and what was measured in both ways agrees.
+    /// Whether all checks hold, and virtual and real matches agree.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.validity.is_valid() && self.agreement.as_ref().is_none_or(Agreement::holds)
     }
 
-    /// The study in few sentences.
+    /// Summarizes the study in a few sentences.
     #[must_use]
     pub fn answer(&self) -> Vec<String> {
         answer(&self.digests())
     }
 
-    /// What each pair of settings shows, over all links.
+    /// Summarizes each pair of settings over all links.
     #[must_use]
     pub fn digests(&self) -> Vec<Digest<'a, '_>> {
         digests(&self.comparisons)
     }
 
-    /// The comparisons that show a difference, or equivalence.
+    /// Returns the comparisons that show a difference or equivalence.
     pub fn findings(&self) -> impl Iterator<Item = &Comparison<'a>> {
         self.comparisons.iter().filter(|comparison| comparison.verdict() != Verdict::Undecided)
     }
 
-    /// How many comparisons have which verdict.
+    /// Counts the comparisons by verdict.
     #[must_use]
     pub fn verdicts(&self) -> [(Verdict, usize); 4] {
         let count = |verdict| self.comparisons.iter().filter(|one| one.verdict() == verdict).count();
         Verdict::ALL.map(|verdict| (verdict, count(verdict)))
     }
 
-    /// Matches played; those that repeat a real one in virtual time do not count.
+    /// Counts the matches played, without those that repeat a real one in virtual time.
     #[must_use]
     pub fn matches(&self) -> usize {
         let cells = self.cells.iter().filter(|cell| cell.source != Source::Twin);
         cells.map(|cell| cell.rows.len()).sum()
     }
 
-    /// A sentence for each cell in which not one order was applied.
+    /// Formats a sentence for each cell in which no command was applied.
     #[must_use]
     pub fn unplayable(&self) -> Vec<String> {
         let cells = self.cells.iter().filter(|cell| cell.is_unplayable());
@@ -84,27 +84,27 @@ impl<'a> Analysis<'a> {
         cells.map(sentence).collect()
     }
 
-    /// The experiments that were played.
+    /// Returns the experiments that were played.
     #[must_use]
     pub fn experiments(&self) -> Vec<Experiment> {
         let experiments: BTreeSet<Experiment> = self.cells.iter().map(|cell| cell.cell.experiment).collect();
         experiments.into_iter().collect()
     }
 
-    /// The cells of an experiment that a reader wants to see.
+    /// Returns the cells of an experiment that belong in a report.
     pub fn listed(&self, experiment: Experiment) -> impl Iterator<Item = &'a CellSummary<'a>> {
         let cells: &'a [CellSummary<'a>] = self.cells;
         cells.iter().filter(move |cell| cell.cell.experiment == experiment && cell.source != Source::Twin)
     }
 
-    /// All seeds.
+    /// Returns all seeds.
     #[must_use]
     pub fn seeds(&self) -> Vec<u64> {
         let rows = self.cells.iter().flat_map(|cell| &cell.rows);
         rows.map(|row| row.seed).collect::<BTreeSet<u64>>().into_iter().collect()
     }
 
-    /// How many comparisons were made, and what they show.
+    /// Formats the number of comparisons, and their verdicts.
     #[must_use]
     pub fn count(&self) -> String {
         let [(_, differ), (_, within), (_, equivalent), (_, undecided)] = self.verdicts();

@@ -4,30 +4,28 @@ use super::preset::bad_link_of;
 use super::row::{Cell, Topology};
 use net::Architecture;
 
-/// The least of each latency in milliseconds, without jitter.
+/// Lower bounds of each latency without jitter, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Until the own confirmed state has a command: in lockstep a peer runs its tick only when all can; with
-    /// a server it goes there and back.
+    /// Time until the player's own confirmed state has a command: in lockstep a peer runs its tick only when all can;
+    /// with a server the command takes a round trip.
     pub own_ms: f64,
-    /// Until the own predicted state has it.
+    /// Time until the player's own predicted state has it.
     pub own_predicted_ms: f64,
-    /// Until the others have it.
+    /// Time until the others have it.
     pub opponent_ms: f64,
-    /// How long a command waits on average in the tick that is open: half a tick. A mean, or a median, lies
-    /// above its bound by that.
+    /// Mean wait of a command in the open tick: half a tick. A mean or median exceeds its bound by this.
     pub wait_ms: f64,
-    /// By how much a single latency may lie below its bound, at most: the jitter, and what each peer's clock
-    /// may be off.
+    /// Maximum by which a single latency may lie below its bound: the jitter, and the error of each peer's clock.
     pub error_ms: f64,
 }
 
-/// Rounding of instants, and how far the clocks of peers that are in step differ.
+/// Error due to the rounding of timestamps and the remaining offset of synchronized clocks.
 const CLOCK_MS: f64 = 2.0;
-/// The length of a tick at 60 per second.
+/// Length of a tick at 60 per second.
 const TICK_MS: f64 = 1000.0 / 60.0;
 
-/// The bounds of a cell.
+/// Computes the bounds of a cell.
 #[must_use]
 pub fn bounds(cell: &Cell) -> Bounds {
     let between = cell.rtt_ms / 2.0;
@@ -56,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_the_ways_that_news_must_go() {
+    fn bounds_are_the_delays_of_the_path() {
         use Architecture::{ClientServer, P2p, Relay};
         use Topology::{Lan, Listen, Midway, Remote};
         let of = |architecture, topology| {

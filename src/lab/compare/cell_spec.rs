@@ -1,4 +1,4 @@
-//! A link and a match of a researcher's own: what differs from the base cell, in words.
+//! Custom cells: the link and match of a user's own, given as differences from the base cell.
 
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -9,16 +9,17 @@ use super::preset::SLOW_UPSTREAM;
 use super::row::base_cell;
 use super::row::{Cell, Experiment};
 
-/// Longest round trip, and deepest queue, in milliseconds.
+/// Maximum round trip and queue, in milliseconds.
 const MS_MAX: f64 = 10_000.0;
-/// Queue of an upstream of which only the rate is given, in milliseconds.
+/// Default queue of a slow upstream, in milliseconds.
 const QUEUE_MS: f64 = 200.0;
-/// Units of each player where nothing is said.
+/// Default number of units per player.
 const UNITS_EACH: u32 = 7;
-/// Most units of a player at the start.
+/// Maximum number of units per player at the start.
 const UNITS_EACH_MAX: u32 = 511;
 
-/// A cell of each architecture, as `rtt=20,jitter=5,loss=2,players=3` names it: what is not named is as in the base.
+/// Cell of each architecture, specified as in `rtt=20,jitter=5,loss=2,players=3`; omitted keys keep the value of the
+/// base cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CellSpec {
     rtt_ms: Option<f64>,
@@ -31,7 +32,7 @@ pub struct CellSpec {
     queue_ms: Option<f64>,
 }
 
-/// Why a cell was not understood.
+/// Reason why a cell specification is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCellSpec {
     /// A part that is not `key=value` with a known key.
@@ -39,20 +40,20 @@ pub enum InvalidCellSpec {
         "`{0}` in the cell: expected rtt, jitter, loss, players, units, updates, upstream or queue, such as rtt=20,jitter=5,loss=2,players=3"
     )]
     Key(String),
-    /// A key that was given before.
+    /// A repeated key.
     #[error("`{0}` is in the cell twice")]
     Twice(String),
     /// A value of the wrong form or out of range.
     #[error("`{value}` in the cell's {key}: expected {expected}")]
     Value {
-        /// The key.
+        /// Key of the value.
         key: &'static str,
-        /// The value given.
+        /// Given value.
         value: String,
-        /// The values allowed.
+        /// Allowed values.
         expected: String,
     },
-    /// Values that do not go together.
+    /// Values that contradict each other.
     #[error("the cell's {0}")]
     Together(String),
 }
@@ -87,7 +88,7 @@ impl FromStr for CellSpec {
 }
 
 impl fmt::Display for CellSpec {
-    /// As it is read.
+    /// Formats the specification in the form that is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = [
             ("rtt", self.rtt_ms),
@@ -104,7 +105,7 @@ impl fmt::Display for CellSpec {
     }
 }
 
-/// A number in range, with or without its unit behind it.
+/// Parses a number in range, with or without its unit as suffix.
 fn number(
     key: &'static str,
     value: &str,
@@ -134,7 +135,7 @@ fn whole(
 }
 
 impl CellSpec {
-    /// The cell of each architecture.
+    /// Returns the cell of each architecture.
     pub(super) fn cells(&self) -> impl Iterator<Item = Cell> {
         ARCHITECTURES.into_iter().map(|architecture| self.cell(base_cell(architecture)))
     }
@@ -152,22 +153,26 @@ impl CellSpec {
             upstream_queue_ms: if is_slow { self.queue_ms.unwrap_or(QUEUE_MS) } else { 0.0 },
             players,
             rtt_ms,
-            // Of a shorter path it is less than the way.
+            // The jitter may not exceed the one-way delay.
             jitter_ms: self.jitter_ms.unwrap_or(base.jitter_ms.min(rtt_ms / 2.0)),
             loss: self.loss_percent.map_or(base.loss, |percent| percent / 100.0),
             updates: self.updates.filter(|_| has_updates).unwrap_or(base.updates),
-            // Each has as many.
+            // All players have the same number.
             units: self.units.map_or(UNITS_EACH, |units| units / u32::from(players)) * u32::from(players),
             ..base
         }
     }
 
-    /// Whether what was named goes together.
+    /// Checks that the values are consistent.
     fn check(&self) -> Result<(), InvalidCellSpec> {
         let cell = self.cell(Cell::default());
         let each = cell.units / u32::from(cell.players);
         let wrong = if cell.jitter_ms > cell.rtt_ms / 2.0 {
-            format!("jitter of {} ms is more than the way, {} ms", cell.jitter_ms, cell.rtt_ms / 2.0)
+            format!(
+                "jitter of {} ms is more than the one-way delay, {} ms",
+                cell.jitter_ms,
+                cell.rtt_ms / 2.0
+            )
         } else if !(1..=UNITS_EACH_MAX).contains(&each) {
             format!(
                 "units are for {} players: expected 1 to {UNITS_EACH_MAX} for each, {} to {} in all",
@@ -194,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_named_is_as_in_the_base() {
+    fn omitted_keys_keep_the_values_of_the_base_cell() {
         for (cell, architecture) in cells("").into_iter().zip(ARCHITECTURES) {
             assert_eq!(cell, base_cell(architecture));
         }
@@ -204,14 +209,14 @@ mod tests {
             assert_eq!(cell.updates, if cell.architecture == Architecture::ClientServer { 60 } else { 0 });
         }
         let near = &cells("rtt=4")[0];
-        assert_eq!((near.jitter_ms, near.units), (2.0, 14), "never more than the way");
+        assert_eq!((near.jitter_ms, near.units), (2.0, 14), "at most the one-way delay");
         let slow = &cells("players=4,upstream=48kbit,queue=500")[0];
         assert_eq!((slow.upstream_kbit_s, slow.upstream_queue_ms, slow.units), (48, 500.0, 28));
         assert_eq!(slow.experiment, Experiment::OneBadLink);
     }
 
     #[test]
-    fn a_cell_is_written_as_it_is_read() {
+    fn a_cell_is_formatted_as_it_is_parsed() {
         for text in
             ["", "rtt=20", "rtt=20,jitter=2.5,loss=0.5,players=3,units=99,updates=60,upstream=48,queue=500"]
         {
@@ -220,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_cell_is_named() {
+    fn an_invalid_cell_is_explained() {
         for (bad, said) in [
             ("rtt", "`rtt` in the cell"),
             ("speed=1", "`speed=1`"),
@@ -233,7 +238,7 @@ mod tests {
             ("updates=61", "from 1 to 60"),
             ("units=2044", "2 to 1022 in all"),
             ("players=3,units=2", "3 to 1533 in all"),
-            ("rtt=20,jitter=11", "more than the way"),
+            ("rtt=20,jitter=11", "more than the one-way delay"),
             ("queue=200", "upstream"),
             ("rtt=1,rtt=2", "twice"),
         ] {

@@ -1,4 +1,4 @@
-//! Which cells are compared in which measures, and how likely chance alone explains the differences.
+//! Selection of the cells to compare and their measures, and the tests of significance.
 
 use super::metric::{LatencyKind, Measure};
 use super::row::base_cell;
@@ -8,74 +8,74 @@ use super::summary::{CellSummary, order, rank};
 use super::wording;
 use net::Architecture;
 
-/// Chance of any false difference or false equivalence in the whole study.
+/// Probability of any false difference or false equivalence in the whole study.
 const ALPHA: f64 = 0.05;
 
-/// Two cells compared: the same seeds, the same script, the same links.
+/// Comparison of two cells with the same seeds, script and links.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
-    /// What is compared with.
+    /// Reference cell.
     pub base: &'a CellSummary<'a>,
-    /// What is compared.
+    /// Compared cell.
     pub other: &'a CellSummary<'a>,
-    /// What the two differ in.
+    /// Factor in which the cells differ.
     pub factor: Factor,
-    /// In which number.
+    /// Compared measure.
     pub measure: Measure,
     /// Mean of `other` - `base` over the seeds.
     pub difference: Mean,
     /// P-value of this comparison alone.
     pub p: f64,
-    /// P-value after Holm's adjustment for all tests of the study, those of equivalence included.
+    /// P-value after Holm's adjustment for all tests of the study, including those of equivalence.
     pub adjusted_p: f64,
-    /// P-value of two one-sided tests at the margin of the measure, adjusted in one family with the others.
+    /// P-value of two one-sided tests at the margin of the measure, adjusted in the same family.
     pub equivalence_p: f64,
 }
 
-/// What a comparison shows. Its estimate with its interval is always reported beside it.
+/// Result of a comparison. The estimate and its interval are always reported with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Not by chance, and larger than the margin or perhaps so.
+    /// Significant, and not shown to be within the margin.
     Differs,
-    /// Not by chance, and smaller than the margin.
+    /// Significant, and within the margin.
     DiffersWithin,
-    /// Smaller than the margin, and perhaps by chance.
+    /// Within the margin, and not significant.
     Equivalent,
-    /// Neither is shown.
+    /// Neither significant nor within the margin.
     Undecided,
 }
 
-/// What two cells differ in.
+/// Factor in which two cells differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Factor {
-    /// The architecture, and the settings that only it has.
+    /// Architecture, and the settings that only it has.
     Architecture,
-    /// Where the server is.
+    /// Location of the server.
     Topology,
     /// Updates per second.
     Updates,
-    /// Whether a server sends updates again on links that lose.
+    /// Repetition of updates on links with loss.
     RepeatedUpdates,
-    /// How far in the past the picture is.
+    /// Interpolation delay.
     Interpolation,
-    /// Whether the input delay is fixed.
+    /// Fixed or adaptive input delay.
     InputDelay,
-    /// Whether own orders are predicted, and whether the others' units are shown in the past beside that.
+    /// Prediction of the player's own commands, and interpolation of the other players' units.
     Prediction,
-    /// What is wrong with one player's link.
+    /// Impairment of one player's link.
     BadLink,
-    /// Seats.
+    /// Number of seats.
     Players,
-    /// Units on the map.
+    /// Number of units on the map.
     Units,
     /// Ticks per second.
     TickRate,
-    /// How wrong the clocks are.
+    /// Error of the clocks.
     Drift,
 }
 
 impl Comparison<'_> {
-    /// What it shows.
+    /// Returns the result of the comparison.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let is_within = self.equivalence_p < ALPHA && self.difference.is_within(self.measure.margin());
@@ -87,7 +87,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether it is a difference, and not by chance, however small.
+    /// Whether the difference is significant, however small.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.adjusted_p < ALPHA && self.difference.excludes_zero()
@@ -95,17 +95,17 @@ impl Comparison<'_> {
 }
 
 impl Verdict {
-    /// All, in order.
+    /// All verdicts, in order.
     pub const ALL: [Self; 4] = [Self::Differs, Self::DiffersWithin, Self::Equivalent, Self::Undecided];
 
-    /// In JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         ["differs", "differs_within_margin", "equivalent", "undecided"][self as usize]
     }
 }
 
-/// What is compared in an experiment; the list is part of the number of comparisons.
+/// Returns the measures to compare in an experiment; the list determines the number of comparisons.
 #[must_use]
 pub(super) const fn measures(experiment: Experiment) -> &'static [Measure] {
     match experiment {
@@ -138,8 +138,7 @@ pub(super) const fn measures(experiment: Experiment) -> &'static [Measure] {
     }
 }
 
-/// All comparisons of a study, with p-values adjusted for their number: of virtual matches, and never of cells of
-/// different experiments.
+/// Compares all pairs of virtual cells within each experiment, with p-values adjusted for their number.
 #[must_use]
 pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a>> {
     let mut pairs = between_architectures(cells);
@@ -154,26 +153,27 @@ pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a
             measures.filter_map(move |&measure| compare(base, other, factor, measure))
         })
         .collect();
-    // One family: a comparison has two tests, of a difference and of equivalence.
+    // One family: a comparison has two tests, one for a difference and one for equivalence.
     let tests: Vec<f64> = all.iter().flat_map(|one| [one.p, one.equivalence_p]).collect();
     for (comparison, adjusted) in all.iter_mut().zip(holm(&tests).chunks_exact(2)) {
         (comparison.adjusted_p, comparison.equivalence_p) = (adjusted[0], adjusted[1]);
     }
-    // The experiments one after the other, in each the architectures first.
+    // Grouped by experiment; in each the architectures come first.
     all.sort_by_key(|comparison| (comparison.base.cell.experiment, comparison.factor));
     all
 }
 
 type Pair<'a> = (&'a CellSummary<'a>, &'a CellSummary<'a>, Factor);
 
-/// Whether a cell differs from another in what its screens show alone: all else in it would count twice.
+/// Whether the study also has this cell with the default view. Then all measures except those of the view would count
+/// twice.
 fn is_view_alone(cells: &[CellSummary<'_>], one: &CellSummary<'_>) -> bool {
     let interpolation = base_cell(one.cell.architecture).interpolation;
     let usual = Cell { prediction: true, mixed: false, interpolation, ..one.cell.clone() };
     usual != *one.cell && cells.iter().any(|cell| cell.source == one.source && *cell.cell == usual)
 }
 
-/// Every cell with those of the other architectures on the same links.
+/// Pairs every cell with those of the other architectures on the same links.
 fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     for other in cells.iter().filter(|other| other.source == Source::Virtual) {
@@ -183,7 +183,8 @@ fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
                     && base.source == other.source
                     && is_same_condition(base.cell, other.cell)
             });
-            // The place of a server changes nothing between peers: any of their cells will do, the same place first.
+            // The location of a server does not affect matches between peers, so any of their cells will do; the same
+            // location is preferred.
             let base = same.min_by_key(|base| base.cell.topology != other.cell.topology);
             let is_place_shared =
                 |base: &&CellSummary<'_>| earlier == 0 || base.cell.topology == other.cell.topology;
@@ -193,8 +194,8 @@ fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     pairs
 }
 
-/// The base cell of each architecture with those that differ from it in one factor, and each cell whose updates are
-/// repeated with the same whose are not.
+/// Pairs the base cell of each architecture with those that differ from it in one factor, and each cell with repeated
+/// updates with the same cell without.
 fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     let cells = || cells.iter().filter(|cell| cell.source == Source::Virtual);
@@ -208,7 +209,7 @@ fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     groups.dedup();
     for one in groups {
         let members = cells().filter(|cell| group(cell) == one);
-        // The base is the cell with the most neighbours; of several the usual one, then the first.
+        // The base is the cell with the most neighbours; of several the default one, then the first.
         let is_usual = |cell: &Cell| {
             let usual = base_cell(cell.architecture);
             (cell.updates, cell.interpolation) == (usual.updates, usual.interpolation)
@@ -231,11 +232,11 @@ fn compare<'a>(
     factor: Factor,
     measure: Measure,
 ) -> Option<Comparison<'a>> {
-    // Bytes that bring nothing are no less.
+    // Traffic of an unplayable match is meaningless.
     if base.is_unplayable() || other.is_unplayable() {
         return None;
     }
-    // A screen that predicts shows others' orders when they are confirmed: compared once.
+    // A predicting view shows others' commands when they are confirmed: one comparison is enough.
     let is_predicted = |cell: &Cell| cell.prediction && !cell.mixed;
     if matches!(measure, Measure::Latency(LatencyKind::Opponent, _))
         && is_predicted(base.cell)
@@ -249,7 +250,7 @@ fn compare<'a>(
     Some(Comparison { base, other, factor, measure, difference, p, adjusted_p: 1.0, equivalence_p })
 }
 
-/// Whether players meet the same in both: all but the architecture and the settings that only it has.
+/// Whether both cells have the same conditions: everything except the architecture and its own settings.
 #[must_use]
 pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
     (a.experiment, &a.preset, &a.bad_link, a.prediction, a.fixed_delay, a.players, a.units)
@@ -259,7 +260,8 @@ pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
         && (a.tick_hz, a.drift_ppm, a.score_to_win) == (b.tick_hz, b.drift_ppm, b.score_to_win)
 }
 
-/// The one factor in which two cells of an architecture differ; nothing if it is none, several, or the link.
+/// Returns the factor in which two cells of an architecture differ; `None` if they differ in none, several, or the
+/// link.
 fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
     let is_same_link =
         a.preset == b.preset && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss);
@@ -285,7 +287,7 @@ fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
 }
 
 impl Factor {
-    /// What a cell has of it: `60 updates/s`.
+    /// Describes a cell's level of the factor: `60 updates/s`.
     #[must_use]
     pub fn level(self, cell: &Cell) -> String {
         match self {

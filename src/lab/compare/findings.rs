@@ -1,4 +1,4 @@
-//! What the study shows, in sentences: each comparison by itself, and each pair of settings over all links.
+//! Results of the study in sentences: each comparison, and each pair of settings over all links.
 
 use super::comparison::{Comparison, Factor, Verdict};
 use super::metric::{LatencyKind, Measure};
@@ -10,7 +10,7 @@ use super::wording;
 use net::Architecture;
 
 impl Comparison<'_> {
-    /// What it shows, in one sentence: the estimate, its interval and the verdict.
+    /// Describes the comparison in one sentence: the estimate, its interval and the verdict.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Mean { value, interval, matches } = self.difference;
@@ -29,18 +29,18 @@ impl Comparison<'_> {
             wording::measured(low),
             wording::measured(high)
         );
-        // The difference is that of the other: more there is less in the base.
+        // The difference is that of `other`: more there is less in the base.
         let direction = if is_more { less } else { more };
         let verdict = self.verdict_in_words();
         format!("{at}, {subject} {amount} {direction} {parties}: {verdict}; {matches}.")
     }
 
-    /// `differs`, `differs, within 16.7 ms`, `equivalent within 16.7 ms`, `undecided`.
+    /// Formats the verdict: `differs`, `differs, within 16.7 ms`, `equivalent within 16.7 ms`, `undecided`.
     pub(super) fn verdict_in_words(&self) -> String {
         in_words(self.verdict(), self.measure)
     }
 
-    /// The pair that is compared: `in p2p than in client-server (…)`.
+    /// Formats the compared pair: `in p2p than in client-server (…)`.
     pub(super) fn parties(&self) -> String {
         let (base, other) = (self.base.cell, &self.other.cell);
         if self.factor == Factor::Architecture {
@@ -51,21 +51,21 @@ impl Comparison<'_> {
     }
 
     fn condition(&self) -> String {
-        // The difference is named with the pair: the condition is that of the base, which has the usual settings.
+        // The pair names the difference, so the condition is that of the base, with its default settings.
         wording::at(self.base.cell)
     }
 }
 
-/// What a pair of settings shows on all the links on which it was compared.
+/// Comparisons of one pair of settings over all links.
 #[derive(Clone, Debug)]
 pub struct Digest<'a, 'b> {
-    /// The pair that is compared: `p2p against client-server (…)`.
+    /// Compared pair: `p2p against client-server (…)`.
     pub pair: String,
-    /// The comparisons.
+    /// Comparisons of the pair.
     pub members: Vec<&'b Comparison<'a>>,
 }
 
-/// The comparisons of each pair of settings together, in their order.
+/// Groups the comparisons by pair of settings, in their order.
 #[must_use]
 pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'a, 'b>> {
     let mut digests: Vec<Digest<'a, 'b>> = Vec::new();
@@ -83,8 +83,8 @@ pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'
     digests
 }
 
-/// The study in few sentences, p2p against each other architecture as they come: when the own machine has the
-/// opponent's order, when each view shows it, what that costs, and what one bad link does to the others.
+/// Summarizes the study in a few sentences that compare p2p with each other architecture: confirmation of the
+/// opponent's commands, its p99, their display, the traffic, and the effect of one bad link on the others.
 #[must_use]
 pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
     let from_p2p = |digest: &&Digest<'_, '_>| {
@@ -118,13 +118,13 @@ pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
 }
 
 impl Digest<'_, '_> {
-    /// The question that both belong to.
+    /// Returns the experiment of the pair.
     #[must_use]
     pub fn experiment(&self) -> Experiment {
         self.members[0].base.cell.experiment
     }
 
-    /// A sentence for each measure.
+    /// Formats a sentence for each measure.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let first = self.members[0];
@@ -142,8 +142,8 @@ impl Digest<'_, '_> {
         measures
     }
 
-    /// How the first of the pair differs in a measure, over all links: the least and the greatest estimate, and how
-    /// many settings have which verdict. Nothing if it is not compared.
+    /// Describes the difference of the pair's first setting in a measure over all links: the smallest and the largest
+    /// estimate, and the number of links by verdict. `None` if the measure is not compared.
     fn sentence(&self, measure: Measure, first: &str) -> Option<String> {
         let asked: Vec<_> = self.members.iter().filter(|one| one.measure == measure).collect();
         let mut subject = measure.subject();
@@ -173,7 +173,7 @@ impl Digest<'_, '_> {
         let counts = counts.into_iter().filter(|&(_, count)| count > 0);
         let counts: Vec<String> =
             counts.map(|(verdict, count)| format!("{count} {}", in_words(verdict, measure))).collect();
-        // A difference counts only where it is shown.
+        // Only significant differences count.
         let shown = |is_positive: bool| {
             let shown = asked.iter().filter(|one| one.is_shown());
             shown.filter(|one| (one.difference.value > 0.0) == is_positive).count()
@@ -187,7 +187,7 @@ impl Digest<'_, '_> {
     }
 }
 
-/// A verdict with the margin of its measure.
+/// Formats a verdict with the margin of its measure.
 fn in_words(verdict: Verdict, measure: Measure) -> String {
     let margin = || format!("{} {}", wording::measured(measure.margin()), measure.unit());
     match verdict {

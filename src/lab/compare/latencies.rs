@@ -1,8 +1,8 @@
-//! The latencies of one match, order by order.
+//! Latencies of the commands of one match.
 
 use super::row::{MatchRow, Quantiles, quantile};
 
-/// What became of the orders of a match. All in milliseconds from the instant for which an order was meant.
+/// Latencies of all commands of a match, in milliseconds from the intended time of each command.
 #[derive(Debug, Default)]
 pub(super) struct Latencies {
     commands: u32,
@@ -17,36 +17,36 @@ pub(super) struct Latencies {
     opponent_frame: Vec<f64>,
     others_own: Vec<f64>,
     others: Vec<f64>,
-    /// What the others were shown, by the seat that gave the order.
+    /// Latencies of the others' views, by the seat that gave the command.
     by_seat: Vec<Vec<f64>>,
 }
 
-/// An order at one player's.
+/// Arrival of a command at one player.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// The player's seat.
+    /// Seat of that player.
     pub(super) player: usize,
-    /// When the confirmed state had it.
+    /// Time until the confirmed state had the command.
     pub(super) confirmed: f64,
-    /// When the state shown had it.
+    /// Time until the displayed state had it.
     pub(super) shown: f64,
-    /// When a frame of the display did.
+    /// Time until a frame of the display showed it.
     pub(super) frame: f64,
 }
 
 impl Latencies {
-    /// Without any order.
+    /// Creates an empty record.
     pub(super) fn new(players: usize) -> Self {
         Self { by_seat: vec![Vec::new(); players], ..Self::default() }
     }
 
-    /// An order that had not run everywhere at the end.
+    /// Counts a command that had not run everywhere by the end.
     pub(super) const fn censor(&mut self) {
         self.commands += 1;
         self.censored += 1;
     }
 
-    /// An order of `player` that ran everywhere; when a server decided it is not always known.
+    /// Adds a command of `player` that ran everywhere. The time at which a server scheduled it is not always known.
     pub(super) fn add(
         &mut self,
         player: usize,
@@ -76,7 +76,7 @@ impl Latencies {
         }
     }
 
-    /// `row` with these latencies in it.
+    /// Returns `row` with these latencies.
     pub(super) fn into_row(self, row: MatchRow) -> MatchRow {
         MatchRow {
             commands: self.commands,
@@ -96,7 +96,7 @@ impl Latencies {
         }
     }
 
-    /// The largest difference between two seats' medians.
+    /// Returns the largest difference between the medians of two seats.
     fn unfair(&self) -> f64 {
         let median = |of: &Vec<f64>| {
             let mut sorted = of.clone();

@@ -1,4 +1,4 @@
-//! The study as one page that needs nothing beside it: no script, no font, no picture from elsewhere.
+//! Report of the study as one self-contained HTML page: no scripts, fonts or images from elsewhere.
 
 mod figures;
 mod files;
@@ -38,7 +38,7 @@ const COLUMNS: [Measure; 13] = [
     Measure::PlayerUp,
     Measure::PlayerDown,
 ];
-/// The same of the players whose links are good.
+/// Columns of the tables of players with good links.
 const OTHERS_COLUMNS: [Measure; 8] = [
     Measure::OTHERS,
     Measure::OTHERS_P95,
@@ -50,8 +50,8 @@ const OTHERS_COLUMNS: [Measure; 8] = [
     Measure::OthersUp,
 ];
 
-/// The page of a study and its analysis, with a link to `csv`, the file with its rows. The same rows and environment give
-/// the same page, to the byte.
+/// Renders the page of a study and its analysis, with a link to `csv`, the file with its rows. The same rows and
+/// environment give the same page, byte for byte.
 #[must_use]
 pub fn page(study: &Study, analysis: &Analysis<'_>, csv: Option<&str>) -> String {
     let headline = headline(analysis);
@@ -94,7 +94,7 @@ pub fn page(study: &Study, analysis: &Analysis<'_>, csv: Option<&str>) -> String
     page.into_string() + "\n"
 }
 
-/// The cells of an experiment.
+/// Renders the cells of an experiment.
 fn cells(analysis: &Analysis<'_>, experiment: Experiment) -> Markup {
     let cells: Vec<_> = analysis.listed(experiment).collect();
     html! {
@@ -103,7 +103,7 @@ fn cells(analysis: &Analysis<'_>, experiment: Experiment) -> Markup {
     }
 }
 
-/// What is asked of the cells of an experiment.
+/// Returns the measures listed for the cells of an experiment.
 const fn columns(experiment: Experiment) -> &'static [Measure] {
     match experiment {
         Experiment::Defaults => &COLUMNS,
@@ -114,12 +114,12 @@ const fn columns(experiment: Experiment) -> &'static [Measure] {
     }
 }
 
-/// A section that is closed until a reader opens it; paper has it open.
+/// Renders a section that is collapsed until a reader opens it, but expanded in print.
 fn folded(id: &str, title: &str, inside: Markup) -> Markup {
     html! { section id=(id) { details { summary { h2 { (title) } } (inside) } } }
 }
 
-/// A part for each experiment that was played, under its question.
+/// Renders a part for each experiment that was played, under its question.
 fn by_experiment(analysis: &Analysis<'_>, part: impl Fn(Experiment) -> Markup) -> Markup {
     html! {
         @for experiment in analysis.experiments() {
@@ -152,7 +152,7 @@ fn header(study: &Study, analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-/// Links to all figures and sections, and to the rows.
+/// Renders links to all figures and sections, and to the rows.
 fn contents(headline: &[Figure], analysis: &Analysis<'_>, csv: Option<&str>) -> Markup {
     let sections = [
         ("answer", "In sentences"),
@@ -180,7 +180,7 @@ fn contents(headline: &[Figure], analysis: &Analysis<'_>, csv: Option<&str>) -> 
 }
 
 fn run(study: &Study, analysis: &Analysis<'_>) -> Markup {
-    // Bots play to the end, however long that is.
+    // Matches of bots run to their end, whatever their length.
     let scripted = study.rows.iter().filter(|row| row.cell.experiment != Experiment::Outcome);
     let seconds = scripted.map(|row| row.seconds).fold(0.0, f64::max);
     let facts = [
@@ -200,7 +200,7 @@ fn run(study: &Study, analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-/// `1000 to 1007 (8)`, or each.
+/// Formats a range of seeds as `1000 to 1007 (8)`, or as a list.
 fn seed_range(seeds: &[u64]) -> String {
     match seeds {
         [] => "none".into(),
@@ -222,7 +222,7 @@ fn sentences(all: impl IntoIterator<Item = String>) -> Markup {
     }
 }
 
-/// What each pair of settings shows over all links.
+/// Renders the results of each pair of settings over all links.
 fn findings(analysis: &Analysis<'_>) -> Markup {
     let digests = analysis.digests();
     let of_experiment = |experiment| {
@@ -243,7 +243,7 @@ fn findings(analysis: &Analysis<'_>) -> Markup {
     )
 }
 
-/// Which architecture is better where: round trip against loss, and the links by name.
+/// Renders the better architecture by round trip and loss, and by named link.
 fn better(analysis: &Analysis<'_>) -> Markup {
     let grid = Grid::of(analysis.cells, Experiment::Defaults);
     let settings = grid.settings().into_iter();
@@ -269,7 +269,7 @@ fn better(analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-/// Comparisons of P2P with another architecture.
+/// Returns the comparisons of p2p with another architecture.
 fn against_p2p<'a, 'b>(analysis: &'b Analysis<'a>) -> impl Iterator<Item = &'b Comparison<'a>> {
     analysis
         .comparisons
@@ -305,7 +305,7 @@ fn square(
     }
 }
 
-/// The architecture that is ahead, as a square of a grid.
+/// Renders a table cell with the better architecture.
 fn ahead(comparison: Option<&Comparison<'_>>) -> Markup {
     let Some(one) = comparison else { return html! { td {} } };
     let first = if one.difference.value > 0.0 { one.base } else { one.other };
@@ -397,7 +397,7 @@ fn validity(analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-/// Virtual and real matches side by side, cell by cell.
+/// Renders virtual and real matches side by side, cell by cell.
 fn agreement(analysis: &Analysis<'_>) -> Markup {
     let Some(agreement) = &analysis.agreement else { return Markup::default() };
     html! {
@@ -415,7 +415,7 @@ fn agreement(analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-/// A table that becomes a list of cards where the screen is narrow. A number in brackets goes below the number before
+/// Renders a table that becomes a list of cards on a narrow screen. A number in brackets goes below the number before
 /// it.
 fn table(table: &Table) -> Markup {
     let number = |column| table.numbers.contains(&column).then_some("number");

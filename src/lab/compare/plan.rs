@@ -1,5 +1,4 @@
-//! Which matches the study plays: a base cell, one factor at a time from there, and round trip, loss and
-//! architecture crossed.
+//! Plan of the study: a base cell, one factor at a time from there, and round trip, loss and architecture crossed.
 
 use core::time::Duration;
 
@@ -9,44 +8,44 @@ use super::script::Recorded;
 use crate::simnet::LinkTrace;
 use net::Architecture;
 
-/// Seeds of reports; what was tuned was tuned on seeds below it.
+/// First seed of reports; parameters were tuned on seeds below it.
 pub const FIRST_SEED: u64 = 1000;
-/// The architectures that are compared.
+/// Architectures that are compared.
 pub const ARCHITECTURES: [Architecture; 3] = Architecture::ALL;
-/// Round trips that are crossed with losses, in milliseconds.
+/// Round trips crossed with losses, in milliseconds.
 const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
-/// Losses that are crossed with round trips; the last in the full study alone.
+/// Losses crossed with round trips; the last only in the full study.
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
-/// Updates per second that are crossed with round trips and losses: the default, and one for each tick.
+/// Update rates crossed with round trips and losses, per second: the default, and one update per tick.
 pub(super) const CROSSED_UPDATES: [u32; 2] = [20, 60];
-/// Other updates per second of the base. At 25 all nodes together send about as much as in lockstep.
+/// Other update rates of the base, per second. At 25 all nodes together send about as much as in lockstep.
 const OTHER_UPDATES: [u32; 4] = [10, 15, 25, 30];
-/// Ticks of the input delays of lockstep that does not follow its links: 100 ms, enough for the base, and the 400 ms
-/// that an order waits at least where turns take 200 ms and it runs two turns later, as in Age of Empires (Bettner and
-/// Terrano, "1500 Archers on a 28.8", 2001).
+/// Input delays of lockstep with a fixed delay, in ticks: 100 ms, enough for the base, and 400 ms, the minimum delay of
+/// a command with turns of 200 ms and execution two turns later, as in Age of Empires (Bettner and Terrano, "1500
+/// Archers on a 28.8", 2001).
 const FIXED_DELAYS: [u32; 2] = [6, 24];
-/// What a recorded link is called.
+/// Name of a recorded link.
 pub(super) const TRACE: &str = "trace";
-/// Sizes of the armies together that fight, and in which of them more than two players do.
+/// Total sizes of the fighting armies, and the size that is also played by more than two players.
 const ARMIES: [u32; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
 const ARMIES_OF_SEVERAL: u32 = 1_000;
-/// Points that win the matches between bots, of 470 in the standard rules.
+/// Score that wins the matches between bots, of 470 in the standard rules.
 const SHORT_SCORE: u32 = 200;
-/// What a slow upstream sends at most, in kbit/s.
+/// Rate of a slow upstream, in kbit/s.
 const SLOW_UPSTREAM_KBIT_S: u32 = 48;
-/// The queues before it, in milliseconds: the shortest with any number of players, the others with three.
+/// Queues before it, in milliseconds: the shortest with any number of players, the others with three.
 const SLOW_UPSTREAM_QUEUES_MS: [f64; 3] = [200.0, 500.0, 1_000.0];
 /// Units and players of "1500 Archers on a 28.8".
 const ARCHERS: (u32, u8) = (1_500, 4);
-/// How wrong clocks are: a bad quartz, and ten times that.
+/// Clock errors in parts per million: a bad quartz, and ten times that.
 const DRIFTS_PPM: [u32; 2] = [50, 500];
-/// A match with at least this many units is large: it takes as long as fifty others.
+/// Minimum number of units of a large match, which takes as long as fifty others.
 const LARGE: u32 = 1_000;
 
-/// How much is played.
+/// Size of a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
-    /// To see that it works: too little to tell small differences.
+    /// Smoke test: too small to detect small differences.
     Quick,
     /// 20 seeds of 15 s.
     #[default]
@@ -56,7 +55,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Matches of each cell.
+    /// Returns the number of matches per cell.
     #[must_use]
     pub const fn seeds(self) -> u32 {
         match self {
@@ -66,7 +65,7 @@ impl Size {
         }
     }
 
-    /// Most matches of a cell whose matches are large.
+    /// Returns the maximum number of matches of a cell with large matches.
     const fn seeds_of_large(self) -> u32 {
         match self {
             Self::Quick => 1,
@@ -75,7 +74,7 @@ impl Size {
         }
     }
 
-    /// Most matches of a cell of [`Experiment::Scale`]: they are large.
+    /// Returns the maximum number of matches of a cell of [`Experiment::Scale`], all of which are large.
     const fn seeds_of_scale(self) -> u32 {
         match self {
             Self::Quick => 1,
@@ -83,7 +82,7 @@ impl Size {
         }
     }
 
-    /// How much of each match counts.
+    /// Returns the length of the measurement window.
     #[must_use]
     pub const fn counted(self) -> Duration {
         match self {
@@ -94,12 +93,12 @@ impl Size {
     }
 }
 
-/// All cells, each with the number of its seeds. With a recorded match those of its players and units alone.
+/// Lists all cells, each with its number of seeds. With a recorded match only those with its players and units.
 #[must_use]
 pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<(Cell, u32)> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut add = |cell: Cell| {
-        // Between peers there is no server whose place could matter: the same match is played, and counts, once.
+        // Between peers there is no server, so its location does not matter: the match is played, and counted, once.
         let is_p2p = cell.architecture == Architecture::P2p;
         let topology = if is_p2p { Topology::Midway } else { cell.topology };
         let cell = Cell { topology, ..cell };
@@ -129,7 +128,7 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
     cells.into_iter().map(|cell| (seeds_of(&cell), cell)).map(|(seeds, cell)| (cell, seeds)).collect()
 }
 
-/// Round trip, loss and a server's updates crossed. Next to each other there is no jitter to speak of.
+/// Crosses round trip, loss and a server's update rate. Without a round trip there is no jitter worth modelling.
 fn crossed(size: Size, base: &Cell) -> impl Iterator<Item = Cell> {
     let losses = if size == Size::Full { &LOSSES[..] } else { &LOSSES[..3] };
     let updates = if base.updates > 0 { &CROSSED_UPDATES[..] } else { &[0] };
@@ -141,7 +140,7 @@ fn crossed(size: Size, base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// The base with one thing changed.
+/// Varies one factor of the base at a time.
 fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let topologies = [Topology::Remote, Topology::Listen].map(|topology| Cell { topology, ..base.clone() });
     let jitters = [0.0, 20.0].map(|jitter_ms| Cell { jitter_ms, ..base.clone() });
@@ -150,7 +149,7 @@ fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let repeated = Cell { updates: each_tick, repeat_updates: true, ..base.clone() };
     let blind = Cell { prediction: false, ..base.clone() };
     let mixed = Cell { mixed: true, ..base.clone() };
-    // The views that only a server's states make: by how many updates the others are shown in the past.
+    // The views that need a server's states, by interpolation delay in updates.
     let views =
         [0, 1].map(|interpolation| [&blind, &mixed].map(|view| Cell { interpolation, ..view.clone() }));
     let held = updates.into_iter().chain(views.into_iter().flatten()).chain([mixed, repeated]);
@@ -159,14 +158,14 @@ fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let fixed = fixed.into_iter().filter(|_| base.architecture == Architecture::P2p);
     let four = Cell { players: 4, units: 28, ..base.clone() };
     let units = [30, 200].map(|units| Cell { units, ..base.clone() });
-    // Four players, as a player begins with 511 units at most, and no prediction, which takes most of the time.
+    // Four players, since a player begins with 511 units at most, and no prediction, which takes most of the time.
     let large = Cell { units: 2_000, players: 4, prediction: false, ..base.clone() };
     let drifts = DRIFTS_PPM.map(|drift_ppm| Cell { drift_ppm, ..base.clone() });
     let others = [blind, four, large].into_iter().chain(drifts);
     topologies.into_iter().chain(jitters).chain(held).chain(fixed).chain(units).chain(others)
 }
 
-/// The base on links as people have them.
+/// Varies the base over the links of real access networks.
 fn presets(base: &Cell) -> impl Iterator<Item = Cell> {
     PRESETS.iter().map(|preset| Cell {
         preset: preset.name.into(),
@@ -178,8 +177,8 @@ fn presets(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// Two to four players, the last of them on a bad link: everything that can be wrong with it for three, the worst
-/// for two and four. Without prediction, which changes nothing that is asked, and takes most of the time.
+/// Lists matches of two to four players, the last of them on a bad link: all impairments with three players, the worst
+/// with two and four. Prediction is off, since it affects none of the measures and takes most of the time.
 fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
     let loss = 0.0;
     let names =
@@ -205,8 +204,8 @@ fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// Matches in which latency decides: the last player has more of it, up to 400 ms; a server half-way, and one with states
-/// also in the process of the other. They are short, so that a thousand of each can be played.
+/// Lists matches of bots in which the last player has more latency, up to 400 ms. The server is half-way; one with
+/// states also runs in the process of another player. The matches are short, so that a thousand of each can be played.
 fn outcome(base: &Cell) -> impl Iterator<Item = Cell> {
     let lags = core::iter::once("").chain(LAGS.iter().map(|lag| lag.name));
     let listen = (base.architecture == Architecture::ClientServer).then_some(Topology::Listen);
@@ -223,8 +222,9 @@ fn outcome(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// Armies of all sizes that fight, by two to four players; and 1,500 units of four players on slow links, on the slowest at
-/// half as many ticks, too, and with two players. Without prediction, which would cost most of the processor's time.
+/// Lists battles of armies of all sizes, with two to four players, and of 1,500 units of four players on slow links; on
+/// the slowest also at half the tick rate, and with two players. Prediction is off, since it would take most of the
+/// processor time.
 fn scale(base: &Cell) -> impl Iterator<Item = Cell> {
     let scale = Cell { experiment: Experiment::Scale, prediction: false, ..base.clone() };
     let armies = ARMIES.map(|units| Cell { units, ..scale.clone() });
@@ -241,7 +241,7 @@ fn scale(base: &Cell) -> impl Iterator<Item = Cell> {
     armies.into_iter().chain(several).chain(slow).chain(fewer)
 }
 
-/// Of a plan the base with all updates and views, on a recorded link: its least delay is the bound.
+/// Restricts a plan to the base with all update rates and views, on a recorded link whose minimum delay is the bound.
 #[must_use]
 pub(super) fn traced(plan: Vec<(Cell, u32)>, trace: &LinkTrace) -> Vec<(Cell, u32)> {
     let is_base = |cell: &Cell| {
@@ -250,7 +250,7 @@ pub(super) fn traced(plan: Vec<(Cell, u32)>, trace: &LinkTrace) -> Vec<(Cell, u3
         *cell == Cell { updates, prediction, mixed, interpolation, ..base }
     };
     let least = trace.least_delay().unwrap_or_default();
-    // Two players are two access links apart.
+    // The path between two players consists of two access links.
     let (rtt_ms, loss) = (4000.0 * least.as_secs_f64(), trace.lost());
     let cells = plan.into_iter().filter(|(cell, _)| is_base(cell));
     cells
@@ -258,7 +258,7 @@ pub(super) fn traced(plan: Vec<(Cell, u32)>, trace: &LinkTrace) -> Vec<(Cell, u3
         .collect()
 }
 
-/// A server of its own is lost, or the computer of player 0 with what is in it.
+/// Lists matches in which a dedicated server is lost, or the computer of player 0 with the server on it.
 fn host_lost(base: &Cell) -> impl Iterator<Item = Cell> {
     [Topology::Midway, Topology::Listen].into_iter().flat_map(move |topology| {
         [2, 4].map(|players| {
@@ -268,7 +268,7 @@ fn host_lost(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// The cells that a recorded match can be played in: with its players and its units.
+/// Adapts cells to a recorded match, with its players and units.
 fn of_recorded(cells: Vec<Cell>, recorded: &Recorded) -> Vec<Cell> {
     let players = recorded.setup.seats.len() as u8;
     let rules = &recorded.setup.rules;
@@ -286,10 +286,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_architecture_is_asked_the_same() {
+    fn every_architecture_is_played_under_the_same_conditions() {
         let cells = plan(Size::Full, None, None);
-        // Without what only some architectures have: the place of a server, its updates, the views of these, and a fixed
-        // input delay.
+        // Without the factors of only some architectures: the location of a server, its updates and their views, and a
+        // fixed input delay.
         let asked_of = |architecture| {
             let of = cells.iter().filter(move |(cell, _)| cell.architecture == architecture);
             let of = of.filter(|(cell, _)| !cell.mixed && cell.fixed_delay == 0);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_that_latency_decides_are_short_and_no_others_have_a_score() {
+    fn only_outcome_matches_are_short_and_have_a_score() {
         for (cell, _) in plan(Size::Full, None, None) {
             let score = if cell.experiment == Experiment::Outcome { SHORT_SCORE } else { 0 };
             assert_eq!(cell.score_to_win, score, "{cell}");

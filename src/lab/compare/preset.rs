@@ -1,5 +1,5 @@
-//! Named links with figures of real access networks. Each is rounded from a public measurement; two players are joined by two
-//! links of the kind, so that the figures are twice those of one access link.
+//! Named links with the properties of real access networks. Each is rounded from a public measurement. Two players are
+//! joined by two links of the kind, so that the values are twice those of one access link.
 
 use core::time::Duration;
 
@@ -7,28 +7,28 @@ use super::row::{Cell, Topology};
 use crate::simnet::{AccessFault, Outages, Path};
 use transport::RateLimit;
 
-/// A kind of link between two players.
+/// Kind of link between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: &'static str,
-    /// From one player to the other and back.
+    /// Round trip between the players.
     pub rtt_ms: f64,
-    /// The one-way delay varies by up to this in either direction.
+    /// Maximum deviation of the one-way delay, in either direction.
     pub jitter_ms: f64,
-    /// Share of datagrams lost in one direction, outages apart.
+    /// Share of datagrams lost in one direction, apart from outages.
     pub loss: f64,
-    /// Times in which nothing passes: mean seconds between two, and mean milliseconds of each.
+    /// Outages: mean seconds between two, and mean milliseconds of each.
     pub outages: Option<(f64, f64)>,
-    /// Bits per second of the slower direction.
+    /// Rate of the slower direction, in bits per second.
     pub rate: u64,
-    /// Where the server is in the study.
+    /// Location of the server in the study.
     pub topology: Topology,
-    /// Where the figures come from.
+    /// Source of the values.
     pub source: &'static str,
 }
 
-/// All of them, from near to far.
+/// All presets, in ascending order of the round trip.
 pub const PRESETS: [Preset; 6] = [
     // A switch and two cables: a round trip within one network is half a millisecond.
     Preset {
@@ -53,7 +53,7 @@ pub const PRESETS: [Preset; 6] = [
         topology: Topology::Lan,
         source: "https://www.semanticscholar.org/paper/aadd9fa14b6597dd00f5d77157bad602709f7d33",
     },
-    // About 20 ms to a server of the provider and back, and less than 0.4 % loss for most (FCC).
+    // About 20 ms round trip to a server of the provider, and less than 0.4 % loss for most (FCC).
     Preset {
         name: "cable",
         rtt_ms: 40.0,
@@ -64,8 +64,8 @@ pub const PRESETS: [Preset; 6] = [
         topology: Topology::Midway,
         source: "https://www.fcc.gov/reports-research/reports/measuring-broadband-america/measuring-fixed-broadband-thirteenth-report",
     },
-    // 40 to 50 ms to a near server and back in LTE, changing from packet to packet with the scheduling of the
-    // radio (two-way UDP measurements of Rohde & Schwarz).
+    // 40 to 50 ms round trip to a near server in LTE, varying from packet to packet with the scheduling of the radio
+    // (two-way UDP measurements of Rohde & Schwarz).
     Preset {
         name: "4g",
         rtt_ms: 90.0,
@@ -76,8 +76,8 @@ pub const PRESETS: [Preset; 6] = [
         topology: Topology::Midway,
         source: "https://www.rohde-schwarz.com/in/solutions/test-and-measurement/mobile-network-testing/stories-insights/article-interactivity-test-distance-to-server-impact-on-latency-and-jitter_255082.html",
     },
-    // In a low orbit: another satellite every 15 s, at which latency jumps or nothing passes for about 140 ms
-    // (arXiv 2601.08439); from one round trip to the next it changes by 6.7 ms on average (G. Huston, APNIC).
+    // In a low orbit: the satellite changes every 15 s, with a jump of latency or an outage of about 140 ms (arXiv
+    // 2601.08439). From one round trip to the next it changes by 6.7 ms on average (G. Huston, APNIC).
     Preset {
         name: "satellite",
         rtt_ms: 100.0,
@@ -88,7 +88,7 @@ pub const PRESETS: [Preset; 6] = [
         topology: Topology::Midway,
         source: "https://arxiv.org/html/2601.08439v1",
     },
-    // New York to London in 90 ms or less, by what Verizon promises, and a cable at either end.
+    // New York to London in 90 ms or less, by Verizon's service level, and a cable at either end.
     Preset {
         name: "transatlantic",
         rtt_ms: 120.0,
@@ -101,8 +101,9 @@ pub const PRESETS: [Preset; 6] = [
     },
 ];
 
-/// Slow access links, from a modem of 28,800 bit/s, as of the players of Age of Empires, to a megabit: the least that each
-/// architecture needs lies between two of them. Round trip and jitter are what the article on that game plans for.
+/// Slow access links, from a modem of 28,800 bit/s, as used by players of Age of Empires, to a megabit: the minimum
+/// rate of each architecture lies between two of them. Round trip and jitter are those that the article on that game
+/// assumes.
 pub(super) const SLOW_LINKS: [Preset; 6] = [
     slow("28.8k", 28_800),
     slow("64k", 64_000),
@@ -125,41 +126,41 @@ const fn slow(name: &'static str, rate: u64) -> Preset {
     }
 }
 
-/// The slow link of a cell, if it has one.
+/// Returns the slow link of a cell, if it has one.
 pub(super) fn slow_link_of(cell: &Cell) -> Option<&'static Preset> {
     SLOW_LINKS.iter().find(|slow| slow.name == cell.preset)
 }
 
-/// What is wrong with the access link of one player; all else is as in the cell.
+/// Impairment of the access link of one player, in addition to the properties of the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BadLink {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: &'static str,
-    /// In words.
+    /// Description.
     pub says: &'static str,
-    /// More delay there and back together.
+    /// Additional round trip in milliseconds.
     pub lag_ms: f64,
-    /// More jitter, either way.
+    /// Additional jitter in milliseconds, in either direction.
     pub jitter_ms: f64,
-    /// Share of the datagrams lost in each direction, each on its own.
+    /// Share of the datagrams lost in each direction, independently.
     pub loss: f64,
-    /// Times in which nothing passes in either direction: mean milliseconds between two, and of each. Both are
-    /// exponentially distributed, so that losses come as in Gilbert's model.
+    /// Outages of both directions: mean milliseconds between two, and of each. Both are exponentially distributed, so
+    /// that losses follow Gilbert's model.
     pub outages_ms: Option<(f64, f64)>,
-    /// Whether it is tried with any number of players, not with three alone.
+    /// Whether it is played with any number of players, rather than only with three.
     pub for_all: bool,
 }
 
 const GOOD: BadLink =
     BadLink { name: "", says: "", lag_ms: 0.0, jitter_ms: 0.0, loss: 0.0, outages_ms: None, for_all: false };
 
-/// The bad link whose owner sends no more than [`Cell::upstream_kbit_s`].
+/// Name of the bad link with the upstream limit of [`Cell::upstream_kbit_s`].
 pub(super) const SLOW_UPSTREAM: &str = "slow-upstream";
 
-/// All of them.
+/// All impairments except added latency.
 pub const BAD_LINKS: [BadLink; 6] = [
     BadLink { name: "loss-5", says: "5 % loss", loss: 0.05, ..GOOD },
-    // Four packets at 60 a second are 67 ms.
+    // Four packets at 60 a second take 67 ms.
     BadLink {
         name: "bursts-5",
         says: "5 % loss in bursts of 4 packets",
@@ -184,7 +185,7 @@ pub const BAD_LINKS: [BadLink; 6] = [
 ];
 
 impl BadLink {
-    /// As the network has it.
+    /// Converts to a fault of the simulated network.
     #[must_use]
     pub fn fault(&self) -> AccessFault {
         let ms = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
@@ -193,26 +194,26 @@ impl BadLink {
     }
 }
 
-/// More latency of the last player alone, from little to much: for what it decides.
+/// Additional latency of the last player, in ascending order, for the experiment on outcomes.
 pub(super) const LAGS: [BadLink; 3] = [
     BadLink { name: "lag-100", says: "100 ms more", lag_ms: 100.0, ..GOOD },
     BadLink { name: "lag-200", says: "200 ms more", lag_ms: 200.0, ..GOOD },
     BadLink { name: "lag-400", says: "400 ms more", lag_ms: 400.0, ..GOOD },
 ];
 
-/// What is wrong with the last player's link in a cell, if something is.
+/// Returns the impairment of the last player's link in a cell, if any.
 #[must_use]
 pub fn bad_link_of(cell: &Cell) -> Option<&'static BadLink> {
     BAD_LINKS.iter().chain(&LAGS).find(|bad| bad.name == cell.bad_link)
 }
 
-/// What may leave the last player's computer in a cell.
+/// Returns the upstream limit of the last player in a cell.
 pub(super) fn upstream_of(cell: &Cell) -> RateLimit {
     let queue = Duration::from_secs_f64(cell.upstream_queue_ms / 1000.0);
     RateLimit::new(1_000 * u64::from(cell.upstream_kbit_s), queue)
 }
 
-/// The path between two players of a cell, but for what is wrong with one player's link.
+/// Returns the path between two players of a cell, without the impairment of one player's link.
 #[must_use]
 pub fn path_of(cell: &Cell) -> Path {
     let preset = PRESETS.iter().chain(&SLOW_LINKS).find(|preset| preset.name == cell.preset);
@@ -235,7 +236,7 @@ mod tests {
     use net::Architecture;
 
     #[test]
-    fn a_preset_is_found_by_its_name_and_says_where_it_comes_from() {
+    fn presets_have_distinct_names_and_a_source() {
         for (at, preset) in PRESETS.iter().chain(&SLOW_LINKS).enumerate() {
             assert!(preset.source.starts_with("https://"), "{}", preset.source);
             assert!(
@@ -253,7 +254,7 @@ mod tests {
             assert!(BAD_LINKS[..at].iter().all(|other| other.name != bad.name), "{}", bad.name);
             let cell = Cell { bad_link: bad.name.into(), ..base_cell(Architecture::P2p) };
             assert_eq!(bad_link_of(&cell), Some(bad));
-            // What it is called says how much of the time nothing passes.
+            // The name gives the share of time in outages.
             let share = bad.outages_ms.map(|(every, each)| each / (every + each));
             let said = if bad.name.ends_with("-1") { 0.01 } else { 0.05 };
             assert!(share.is_none_or(|share| (share - said).abs() < 0.0005), "{}", bad.name);

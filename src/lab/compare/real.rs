@@ -1,8 +1,8 @@
-//! The same matches between real processes, over sockets of the loopback interface with links impaired in the
-//! processes, to validate the virtual network.
+//! Validation of the virtual network: the same matches between real processes, over sockets of the loopback interface
+//! with links impaired in the processes.
 //!
-//! Cells are played in random order, seed by seed, and a match during which this machine's own timers fired late
-//! is played again.
+//! Cells are played in random order, seed by seed. A match is repeated if the machine's own timers fired late during
+//! it.
 
 mod trace;
 
@@ -32,77 +32,78 @@ use game::Script;
 use net::Architecture;
 use sim::World;
 
-/// A match during which timers fired later than this, p99, does not count.
+/// Maximum lateness of timers, p99, during a valid match.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
-/// Attempts at a match until timers fired in time; the last attempt counts, and its row has their lateness.
+/// Maximum number of attempts at a match until timers fire in time; the last attempt counts, and its row has their
+/// lateness.
 const TRIES_MAX: u32 = 4;
-/// After what counts, for the last commands to get through.
+/// Time after the measurement window in which the last commands arrive.
 const TAIL: Duration = Duration::from_secs(1);
-/// Round trips of the cells, each without and with loss.
+/// Round trips in milliseconds and losses of the cells, crossed.
 const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
 const LOSSES: [f64; 2] = [0.0, 0.02];
 
-/// What is played.
+/// Options of the matches between processes.
 #[derive(Clone, Debug)]
 pub struct RealOptions {
-    /// The program that each node runs.
+    /// Program that each node runs.
     pub program: PathBuf,
-    /// How much.
+    /// Size of the study.
     pub size: Size,
-    /// Another number of matches of each cell than the size has.
+    /// Number of matches per cell, in place of the size's.
     pub seeds: Option<u32>,
-    /// Matches at a time.
+    /// Number of matches to run in parallel.
     pub jobs: usize,
-    /// An empty folder for scripts and traces.
+    /// Empty folder for scripts and traces.
     pub folder: PathBuf,
 }
 
-/// What came of it.
+/// Results of the matches between processes.
 #[derive(Clone, Debug, Default)]
 pub struct RealStudy {
-    /// A row for each match, cell by cell, after those of the same matches on the virtual network.
+    /// Rows of all matches, cell by cell, after those of the same matches on the virtual network.
     pub rows: Vec<MatchRow>,
-    /// Matches that were played again since timers fired late.
+    /// Number of matches repeated because timers fired late.
     pub repeated: u32,
 }
 
-/// Why a match between processes has no row.
+/// Reason why a match between processes has no row.
 #[derive(Debug, thiserror::Error)]
 pub enum RealError {
     /// A process gave no result.
     #[error("{cell}, seed {seed}: {error}")]
     Process {
-        /// What was played.
+        /// Configuration of the match.
         cell: Box<Cell>,
-        /// Of the match.
+        /// Seed of the match.
         seed: u64,
-        /// What went wrong.
+        /// Error of the process.
         error: ProcessError,
     },
-    /// It was over before its time, or its nodes ended in different states.
-    #[error("{cell}, seed {seed}: it ended otherwise than it should: {what}")]
+    /// The match ended early, or its nodes ended in different states.
+    #[error("{cell}, seed {seed}: unexpected end of the match: {what}")]
     Ended {
-        /// What was played.
+        /// Configuration of the match.
         cell: Box<Cell>,
-        /// Of the match.
+        /// Seed of the match.
         seed: u64,
-        /// The results of the processes.
+        /// Results of the processes.
         what: String,
     },
-    /// The same match on the virtual network.
+    /// The same match failed on the virtual network.
     #[error(transparent)]
     Twin(#[from] StudyError),
-    /// A script or a trace.
+    /// A script or a trace cannot be written or read.
     #[error("{}: {error}", file.display())]
     File {
-        /// Which.
+        /// Path of the file.
         file: PathBuf,
-        /// The error of the system or the reader.
+        /// Error of the system or the parser.
         error: std::io::Error,
     },
 }
 
-/// Cells that are measured in both ways: those of [`super::plan()`] with these round trips and losses.
+/// Lists the cells that are measured in both ways: those of [`super::plan()`] with these round trips and losses.
 #[must_use]
 pub fn real_cells() -> Vec<Cell> {
     let links = RTTS_MS.into_iter().flat_map(|rtt_ms| LOSSES.map(|loss| (rtt_ms, loss)));
@@ -117,7 +118,8 @@ pub fn real_cells() -> Vec<Cell> {
         .collect()
 }
 
-/// Matches of each cell, and how much of each counts: enough to see whether the virtual ones tell the truth.
+/// Returns the number of matches per cell, and the length of the measurement window: enough to validate the virtual
+/// network.
 const fn amount(size: Size) -> (u32, Duration) {
     match size {
         Size::Quick => (1, Duration::from_secs(5)),
@@ -126,7 +128,7 @@ const fn amount(size: Size) -> (u32, Duration) {
     }
 }
 
-/// The same matches on the virtual network, as long as between processes.
+/// Plays the same matches on the virtual network, with the same length.
 fn twins(
     cells: &[Cell],
     options: &RealOptions,
@@ -144,18 +146,18 @@ fn twins(
     Ok(rows.into_iter().map(|row| MatchRow { source: Source::Twin, ..row }).collect())
 }
 
-/// Plays all matches; `progress` gets how many of how many have ended.
+/// Plays all matches; `progress` gets the number of finished ones and the total.
 ///
 /// # Errors
-/// If a match cannot be played: then the others are not, either.
+/// If a match cannot be played; the remaining matches are not played.
 ///
 /// # Panics
-/// If `progress` does.
+/// If `progress` panics.
 pub fn real(options: &RealOptions, progress: impl Fn(usize, usize) + Sync) -> Result<RealStudy, RealError> {
     real_of(&real_cells(), options, progress)
 }
 
-/// As [`real`], of these cells.
+/// Plays these cells as [`real`] does.
 ///
 /// # Errors
 /// As [`real`].
@@ -182,8 +184,8 @@ pub fn real_of(
     Ok(RealStudy { rows, repeated: repeated.into_inner() })
 }
 
-/// Seed by seed, the cells of each in an order of its own: what changes on the machine meets no architecture more
-/// than another.
+/// Returns cells and seeds, seed by seed, with the cells of each in random order: changes of the machine's speed do not
+/// favour an architecture.
 fn order(cells: usize, seeds: u32) -> Vec<(usize, u64)> {
     let mut order = Vec::new();
     for seed in (FIRST_SEED..).take(seeds as usize) {
@@ -197,7 +199,7 @@ fn order(cells: usize, seeds: u32) -> Vec<(usize, u64)> {
     order
 }
 
-/// One match between processes.
+/// Match between processes.
 struct RealMatch<'a> {
     options: &'a RealOptions,
     cell: &'a Cell,
@@ -237,7 +239,7 @@ impl RealMatch<'_> {
         Ok(MatchRow { lateness_ms: Some(lateness_ms), ..row })
     }
 
-    /// Runs all processes to their ends: the players' results in the order of their seats, then the server's.
+    /// Runs all processes to their ends. Returns the players' results in the order of their seats, then the server's.
     fn run(&self, length: Duration) -> Result<Vec<Value>, ProcessError> {
         let is_served = self.cell.architecture != Architecture::P2p;
         let program = &self.options.program;
@@ -290,8 +292,8 @@ impl RealMatch<'_> {
         playing
     }
 
-    /// What a node's link does to what it sends: between players the whole path, to or from a server half-way
-    /// half of it. Either half jitters on its own, as on the virtual network.
+    /// Returns the impairment of a node's outgoing link: the whole path between players, or half of it to or from a
+    /// server half-way. Either half has jitter of its own, as on the virtual network.
     fn link(&self, node: usize) -> Option<OsString> {
         let Cell { architecture, rtt_ms, jitter_ms, loss, .. } = self.cell;
         let is_half = *architecture != Architecture::P2p;
@@ -333,7 +335,7 @@ impl RealMatch<'_> {
         read().map_err(|error| RealError::File { file: file.clone(), error })
     }
 
-    /// Matches side by side have files of their own; a match that is played again takes its own again.
+    /// Returns the path of a file. Parallel matches have separate files; a repeated match overwrites its own.
     fn file(&self, player: usize, what: &str) -> PathBuf {
         let Cell { architecture, rtt_ms, loss, .. } = self.cell;
         let name = format!("{architecture}-{rtt_ms}-{loss}-{}-{player}.{what}", self.seed);
@@ -341,7 +343,7 @@ impl RealMatch<'_> {
     }
 }
 
-/// How late this machine's timers fire while a match is played.
+/// Lateness of the machine's timers during a match.
 struct Lateness {
     is_over: std::sync::Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Vec<f64>>,
@@ -367,7 +369,7 @@ impl Lateness {
     fn p99_ms(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
         let late = self.thread.join().unwrap_or_default();
-        // Without a measurement the match does not count.
+        // Without a measurement the match is not valid.
         Quantiles::of(late).at(Percentile::P99).unwrap_or(f64::from(u16::MAX))
     }
 }
@@ -380,7 +382,7 @@ mod tests {
     use net::{SealedPacket, Time, Transmit};
     use transport::{Impairment, LinkSpec};
 
-    /// How long a datagram each 5 ms takes, in microseconds: 5 %, 50 % and 95 %.
+    /// Returns the 5th, 50th and 95th percentile of delays in microseconds, with a datagram every 5 ms.
     fn delays_us(mut taken_us: Vec<u64>) -> [u64; 3] {
         taken_us.sort_unstable();
         [5, 50, 95].map(|percent| taken_us[taken_us.len() * percent / 100])
@@ -423,12 +425,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_between_players_is_as_long_and_jitters_as_much_as_on_the_virtual_network() {
+    fn delay_and_jitter_of_a_path_match_the_virtual_network() {
         let cell = base_cell(Architecture::P2p);
         let (simulated, real) = (virtual_us(&cell), real_us(&cell));
         assert!(simulated.len().abs_diff(real.len()) < 200, "{} and {} arrived", simulated.len(), real.len());
         let (simulated, real) = (delays_us(simulated), delays_us(real));
-        // With a single draw 5 % and 95 % are a fifth of the jitter farther out.
+        // With a single draw 5 % and 95 % would be a fifth of the jitter farther out.
         assert!((46_000..47_200).contains(&simulated[0]), "{simulated:?}");
         for (simulated, real) in simulated.into_iter().zip(real) {
             assert!(simulated.abs_diff(real) < 200, "{simulated} and {real} us");
@@ -436,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn every_block_has_every_cell_once_in_an_order_of_its_own() {
+    fn every_block_has_every_cell_once_in_a_different_order() {
         let order = order(16, 3);
         let blocks: Vec<Vec<usize>> =
             order.chunks(16).map(|block| block.iter().map(|it| it.0).collect()).collect();

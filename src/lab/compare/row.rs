@@ -1,4 +1,4 @@
-//! One match of the study, as one line of a table: the raw material of every figure and plot.
+//! One match of the study as one line of a table: the source of every figure and plot.
 
 mod values;
 
@@ -11,61 +11,63 @@ pub(super) use self::values::quantile;
 use net::{Architecture, DELAY_TICKS_MAX};
 use sim::PLAYERS_MAX;
 
-/// Quantiles kept of each latency: 0 %, 5 %, …, 95 %, 99 % and 100 %.
+/// Quantiles stored for each latency: 0 %, 5 %, …, 95 %, 99 % and 100 %.
 const QUANTILES: [f64; 22] = [
     0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
     0.95, 0.99, 1.0,
 ];
-/// Most rows that are read: a full study has a few thousand.
+/// Maximum number of rows read; a full study has a few thousand.
 const ROWS_MAX: usize = 1_000_000;
-/// The largest number of any kind.
+/// Maximum of every number.
 const NUMBER_MAX: f64 = 1e9;
-/// The worst clock: a match over links this bad would not be played with one.
+/// Maximum clock error; a match with a worse clock would not be started.
 const DRIFT_MAX_PPM: u32 = 10_000;
-/// The fastest and the deepest limit of an upstream.
+/// Maximum rate and queue of a limited upstream.
 const UPSTREAM_MAX_KBIT_S: u32 = 1_000_000;
 const QUEUE_MAX_MS: f64 = 10_000.0;
-/// As of rules.
+/// Maximum score, as in rules.
 const SCORE_MAX: u32 = 1_000_000;
-/// Longest match, in seconds.
+/// Maximum length of a match, in seconds.
 const SECONDS_MAX: usize = 86_400;
-/// Longest name of a preset, in bytes.
+/// Maximum length of a preset's name, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Whether a match was played in virtual time or by real processes.
+/// Origin of a match: virtual time or real processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// On the virtual network.
+    /// Played on the virtual network.
     #[default]
     Virtual,
-    /// Between processes, over sockets of the loopback interface.
+    /// Played between processes, over sockets of the loopback interface.
     Real,
-    /// On the virtual network, as long as the real match of the same cell and seed, which it is compared with.
+    /// Played on the virtual network for comparison with the real match of the same cell and seed, with the same
+    /// length.
     Twin,
 }
 
-/// Which question a match belongs to; figures of different experiments are never mixed.
+/// Question that a match belongs to; figures of different experiments are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
-    /// Each architecture with its defaults, but for what the row says; all players' links are alike.
+    /// Each architecture with its defaults except for the settings in the row; the links of all players have the same
+    /// properties.
     Defaults,
     /// One player's link is bad.
     OneBadLink,
     /// The host, or the server, is lost half-way.
     HostLost,
-    /// Bots that see what a screen shows play a match to its end, one of them with more latency.
+    /// Bots that see only their view play a match to its end, one of them with more latency.
     Outcome,
-    /// Ten to ten thousand units that all fight, and what that costs.
+    /// Ten to ten thousand units fight; traffic and processor time are measured.
     Scale,
 }
 
-/// Where the nodes are. d(A, B) is the one-way delay between two players, and half of the cell's round trip.
+/// Location of the nodes. d(A, B) is the one-way delay between two players, and half of the cell's round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
-    /// Equal on all pairs, the server's too.
+    /// All pairs of nodes, including the server, have the same delay.
     Lan,
     /// The server is half-way between the players.
     Midway,
@@ -76,8 +78,8 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// The place, with network paths of its own, of each of `players` players, followed by the server if there
-    /// `is_served`; `None` for the middle of the network, which has no path.
+    /// Returns the location of each of `players` players, followed by that of the server if there `is_served`. Each
+    /// location has its own network paths; `None` is the middle of the network, without a path.
     pub(crate) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
         let server = match self {
             Self::Midway => None,
@@ -88,8 +90,8 @@ impl Topology {
     }
 }
 
-/// Declares a struct whose fields are columns of the table. A column has the name of its field. Which values are in
-/// range follows from its type, or is said after `=`.
+/// Declares a struct whose fields are columns of the table. A column has the name of its field. The range of its values
+/// follows from its type, or is given after `=`.
 macro_rules! columns {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($(#[doc = $note:literal])* $(#[serde $serde:tt])? pub $field:ident: $type:ty $(= $range:expr)?,)*
@@ -98,7 +100,7 @@ macro_rules! columns {
         pub struct $name { $($(#[doc = $note])* $(#[serde $serde])? pub $field: $type,)* }
 
         impl $name {
-            /// Each field and what is said of it.
+            /// Each field with its doc comment.
             const NOTES: &[(&str, &[&str])] = &[$((stringify!($field), &[$($note),*])),*];
         }
 
@@ -114,15 +116,15 @@ macro_rules! columns {
     };
 }
 
-/// A value of the table.
+/// Value of the table.
 pub(super) trait Column {
-    /// Name and value of the first column whose value no match can have.
+    /// Returns name and value of the first column with a value that no match can have.
     fn out_of_range(&self, _name: &'static str) -> Option<(&'static str, String)> {
         None
     }
 }
 
-/// Types all of whose values a match can have.
+/// Implements [`Column`] for types whose values are all possible in a match.
 macro_rules! unbounded {
     ($($type:ty),*) => { $(impl Column for $type {})* };
 }
@@ -149,7 +151,7 @@ impl<C: Column> Column for Option<C> {
 
 impl Column for Quantiles {
     fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
-        // A wrong clock may make a latency negative; the validity checks report that.
+        // An error of a clock may make a latency negative; the validity checks report that.
         let too_long = self.0.iter().find(|ms| ms.abs() > NUMBER_MAX);
         too_long.map(|ms| (name, ms.to_string()))
     }
@@ -164,65 +166,65 @@ impl Column for Series {
 }
 
 columns! {
-/// What was played: one point of the study.
+/// Configuration of a match: one point of the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The question.
+    /// Experiment.
     #[serde(rename = "view")]
     pub experiment: Experiment,
-    /// Who runs the world.
+    /// Architecture.
     #[serde(with = "name")]
     pub architecture: Architecture,
-    /// Where the nodes are.
+    /// Location of the nodes.
     pub topology: Topology,
-    /// A named link, or nothing.
+    /// Name of a preset link, or empty.
     pub preset: String,
-    /// What is wrong with the link of the player in the last seat, or nothing.
+    /// Name of the impairment of the link of the player in the last seat, or empty.
     pub bad_link: String,
-    /// Most kilobits per second that the player in the last seat sends, with IP and UDP headers; 0 for no limit.
+    /// Upstream limit of the player in the last seat in kbit/s, with IP and UDP headers; 0 for no limit.
     pub upstream_kbit_s: u32 = (0..=UPSTREAM_MAX_KBIT_S),
-    /// How long a full queue at that limit takes to leave; what comes beyond it is dropped.
+    /// Queue of the limited upstream, as the time to drain it; further datagrams are dropped.
     pub upstream_queue_ms: f64 = (0.0..=QUEUE_MAX_MS),
-    /// Whether own orders show before they are confirmed.
+    /// Whether a player's own commands are shown before they are confirmed.
     pub prediction: bool,
-    /// Whether, beside predicted own units, those of the others are shown in the past, as without prediction.
+    /// Whether the others' units are interpolated as without prediction, while the player's own are predicted.
     pub mixed: bool,
-    /// Updates by which the others' units are shown in the past; 0 without a server that sends states.
+    /// Interpolation delay in updates; 0 without a server that sends states.
     pub interpolation: u32,
-    /// Ticks of input delay between peers where it is fixed; 0 where it follows the links.
+    /// Fixed input delay between peers in ticks; 0 if the delay adapts to the links.
     pub fixed_delay: u32 = (0..=DELAY_TICKS_MAX),
-    /// Seats.
+    /// Number of seats.
     pub players: u8 = (2..=PLAYERS_MAX as u8),
     /// Twice the one-way delay between two players.
     pub rtt_ms: f64,
-    /// Either way, more or less.
+    /// Maximum deviation of the one-way delay, in either direction.
     pub jitter_ms: f64,
     /// Share of the datagrams lost, 0 to 1.
     pub loss: f64 = (0.0..=1.0),
-    /// States per second from a server; 0 without a server that sends states.
+    /// State updates per second from a server; 0 without a server that sends states.
     pub updates: u32,
-    /// Whether a server sends each update again half a tick later to clients that lose what is sent, as lockstep does.
+    /// Whether a server repeats each update half a tick later to clients with loss, as lockstep does.
     pub repeat_updates: bool,
-    /// Units on the map at the start, of all players.
+    /// Number of units on the map at the start, of all players.
     pub units: u32,
-    /// Ticks per second that are played.
+    /// Ticks per second.
     pub tick_hz: u32 = (30..=60),
-    /// By how much the first player's clock is too fast, the next one's too slow, and so on, in millionths.
+    /// Clock error in parts per million: the first player's clock is fast, the next one's slow, and so on.
     pub drift_ppm: u32 = (0..=DRIFT_MAX_PPM),
-    /// Points that win a match of bots; 0 for those of the standard rules.
+    /// Score that wins a match of bots; 0 for that of the standard rules.
     pub score_to_win: u32 = (0..=SCORE_MAX),
 }
 }
 
 impl Default for Cell {
-    /// The base of the study.
+    /// Returns the base of the study.
     fn default() -> Self {
         base_cell(Architecture::P2p)
     }
 }
 
-/// The base cell of an architecture: two players 100 ms apart who lose 2 % of what they send, a server half-way,
-/// everything else as it comes.
+/// Returns the base cell of an architecture: two players, 100 ms round trip, 2 % loss, a server half-way, and defaults
+/// for everything else.
 #[must_use]
 pub fn base_cell(architecture: Architecture) -> Cell {
     let is_held = architecture == Architecture::ClientServer;
@@ -255,119 +257,121 @@ columns! {
 /// One match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MatchRow {
-    /// Virtual or real.
+    /// Origin of the match: virtual or real.
     #[serde(skip_serializing)]
     pub source: Source,
-    /// What was played.
+    /// Configuration of the match.
     #[serde(flatten, skip_serializing)]
     pub cell: Cell,
-    /// Of the script, the links and the phases: the same seed meets the same in every architecture.
+    /// Seed of script, links and phases: the same seed gives the same conditions in every architecture.
     pub seed: u64,
-    /// Length of what counts, without the first 5 s.
+    /// Length of the measurement window in seconds, without the first 5 s.
     pub seconds: f64,
 
-    /// Commands of all players whose intended instant counts.
+    /// Number of commands of all players with an intended time inside the window.
     pub commands: u32,
-    /// Of these, those that were not applied everywhere at the end. They are part of no quantile.
+    /// Number of commands that had not been applied everywhere by the end. They are excluded from all quantiles.
     pub censored: u32,
-    /// From the intended instant until the session had it.
+    /// Time from the intended time of a command until the session took it.
     pub captured_ms: Quantiles,
-    /// Until the first node ran its tick: from then on nothing can change it.
+    /// Time until the first node ran its tick, after which it is final.
     pub authority_ms: Quantiles,
-    /// Until the confirmed state of the player who gave it had it.
+    /// Time until the confirmed state of the issuing player had it.
     pub own_ms: Quantiles,
-    /// Until the first state shown to the player who gave it had it: the predicted state, if there is one.
+    /// Time until the issuing player's view showed a state with it: the predicted state, if there is one.
     pub own_predicted_ms: Quantiles,
-    /// Until the first frame of a 60 Hz display of the player who gave it showed it.
+    /// Time until the first frame of the issuing player's 60 Hz display showed it.
     pub own_frame_ms: Quantiles,
-    /// Until the confirmed state of each other player had it; a predicted picture slides there from then on.
+    /// Time until the confirmed state of each other player had it; a predicted view blends toward it from then on.
     pub opponent_confirmed_ms: Quantiles,
-    /// Until the screen of each other player showed a state that had it.
+    /// Time until the view of each other player showed a state with it.
     pub opponent_ms: Quantiles,
-    /// Until the first frame of each other player's display showed it.
+    /// Time until the first frame of each other player's display showed it.
     pub opponent_frame_ms: Quantiles,
     /// [`Self::own_ms`] of all but the player in the last seat, whose link may be bad.
     pub others_own_ms: Quantiles,
     /// [`Self::opponent_confirmed_ms`] between all but the player in the last seat; empty with two players.
     pub others_ms: Quantiles,
 
-    /// Mean distance of a unit on one player's screen from itself on another's at the same instant, in tiles.
+    /// Mean distance of a unit between the views of two players at the same instant, in tiles.
     pub apart_mean: f64,
-    /// The largest.
+    /// Largest distance of a unit between two views, in tiles.
     pub apart_max: f64,
-    /// The same distance of units that move on either screen, p95.
+    /// The 95th percentile of this distance for units that move in either view, in tiles.
     pub apart_p95: f64,
-    /// Share of the looks at moving units at which the two were more than half a tile apart, 0 to 1.
+    /// Share of the samples of moving units in which the two views were more than half a tile apart, 0 to 1.
     pub apart_far: f64,
-    /// Errors of a predicted own hero of more than a quarter of a tile, of all players.
+    /// Number of prediction errors of a player's own hero of more than a quarter of a tile, of all players.
     pub corrections: u32,
-    /// The same, second by second.
+    /// Number of prediction errors in each second, counted as in [`Self::corrections`].
     pub corrections_by_s: Series,
-    /// Times at which a tick ran late or a client's picture had nothing new to show, of all players.
+    /// Number of stalls of all players: a tick ran late, or a client's view had nothing new.
     pub stalls: u32,
-    /// How long they were together, mean over the players.
+    /// Total stalled time, mean over the players.
     pub stall_ms: f64,
-    /// Of these, what the network caused.
+    /// Part of [`Self::stall_ms`] caused by the network.
     pub stall_network_ms: f64,
-    /// Of these, what a computer caused.
+    /// Part of [`Self::stall_ms`] caused by a computer.
     pub stall_computer_ms: f64,
-    /// Stalled milliseconds second by second, mean over the players.
+    /// Stalled milliseconds in each second, mean over the players.
     pub stall_by_s: Series,
-    /// How long a confirmed tick, or a server's next update, was late by more than 100 ms: the time beyond them, together,
-    /// mean over the players.
+    /// Total time by which a confirmed tick, or a server's next update, was more than 100 ms late, without these 100
+    /// ms; mean over the players.
     pub freeze_ms: f64,
-    /// The longest of these times, of any player.
+    /// Longest single freeze of any player.
     pub freeze_max_ms: f64,
     /// [`Self::freeze_ms`] of all but the player in the last seat.
     pub others_freeze_ms: f64,
     /// Ticks per second of the slowest node.
     pub tick_rate: f64,
 
-    /// What a player sends, mean over the players, with IP and UDP headers; in real matches over the whole match.
+    /// Traffic sent by a player, mean over the players, with IP and UDP headers; in real matches over the whole match.
     pub kbit_s_up: f64,
-    /// What a player receives.
+    /// Traffic received by a player, measured as [`Self::kbit_s_up`].
     pub kbit_s_down: f64,
-    /// What a player sends, mean over all but the player in the last seat; nothing in real matches.
+    /// Traffic sent by a player, mean over all but the player in the last seat; 0 in real matches.
     pub others_kbit_s_up: f64,
-    /// What a player sends over the whole match, setting up and ending included: alike in real and virtual matches.
+    /// Traffic sent by a player over the whole match including setup and end, comparable between real and virtual
+    /// matches.
     pub whole_kbit_s_up: f64,
-    /// What a player receives over the whole match.
+    /// Traffic received by a player over the whole match.
     pub whole_kbit_s_down: f64,
-    /// Datagrams a player sends per second.
+    /// Datagrams sent by a player per second.
     pub packets_s_up: f64,
-    /// Datagrams a player receives per second.
+    /// Datagrams received by a player per second.
     pub packets_s_down: f64,
-    /// What the server sends; 0 without a server.
+    /// Traffic sent by the server; 0 without a server.
     pub server_kbit_s_up: f64,
-    /// What the server receives.
+    /// Traffic received by the server; 0 without a server.
     pub server_kbit_s_down: f64,
-    /// Bytes of all datagrams that all nodes sent in the whole match, setting up and ending included.
+    /// Bytes of all datagrams sent by all nodes in the whole match, including setup and end.
     pub bytes_sent: u64,
-    /// Of these, what arrived.
+    /// Part of [`Self::bytes_sent`] that arrived.
     pub bytes_received: u64,
-    /// Of these, what the links lost.
+    /// Part of [`Self::bytes_sent`] that the links lost.
     pub bytes_lost: u64,
-    /// Of these, what was still under way at the end.
+    /// Part of [`Self::bytes_sent`] that was still in flight at the end.
     pub bytes_under_way: u64,
 
-    /// The largest difference between two seats' median [`Self::opponent_ms`], by the seat that gave the order.
+    /// Largest difference between two seats' median [`Self::opponent_ms`], by the seat that gave the command.
     pub unfair_ms: f64,
-    /// Ticks that the remaining players played after the host or the server was lost; nothing in other experiments.
+    /// Number of ticks that the remaining players played after the host or the server was lost; empty in other
+    /// experiments.
     pub ticks_after_loss: Option<u32>,
-    /// The seat of the winner; only of bots that see the world.
+    /// Seat of the winner; only in matches of bots that see the world.
     pub winner: Option<u8>,
-    /// Processor time of a player per tick; only of real matches and of those of `scale`.
+    /// Processor time of a player per tick in microseconds; only in real matches and in `scale`.
     pub cpu_us_per_tick: Option<f64>,
-    /// Processor time of the server per tick; only of `scale`.
+    /// Processor time of the server per tick in microseconds; only in `scale`.
     pub server_cpu_us_per_tick: Option<f64>,
-    /// Bytes of the difference between the server's state and the one a round trip and an update earlier, which a client
-    /// has, even where it does not fit into an update. Only of `scale`.
+    /// Size in bytes of the delta between the server's state and the one a round trip and an update earlier, which a
+    /// client has, even if it does not fit into an update; only in `scale`.
     pub state_bytes: Option<f64>,
-    /// Memory of the server's process, or of a player's without a server; only of real matches.
+    /// Memory of the server's process, or without a server of a player's, in bytes; only in real matches.
     pub memory_bytes: Option<u64>,
-    /// How late timers fired, p99; only of real matches.
+    /// Lateness of timers in milliseconds, p99; only in real matches.
     pub lateness_ms: Option<f64>,
-    /// Hash of the last state that all players reached, if they agree after every tick up to it; else 0.
+    /// Hash of the last state that all players reached, if their hashes agree after every tick up to it; else 0.
     pub state_hash: u64,
 }
 }
@@ -378,27 +382,27 @@ pub struct MatchRow {
 #[serde(try_from = "String", into = "String")]
 pub struct Quantiles(Vec<f64>);
 
-/// Why a table of matches cannot be written or read.
+/// Reason why a table of matches cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
-    /// The file.
+    /// The file cannot be written or read, or is malformed.
     #[error(transparent)]
     Csv(#[from] csv::Error),
-    /// A table of another version of the study.
+    /// The table is of another version of the study.
     #[error("it has no column {0}: it was written by another version")]
     NoColumn(&'static str),
-    /// More lines than any study has.
+    /// The table has more lines than any study.
     #[error("more than {ROWS_MAX} matches in one table")]
     TooMany,
 }
 
-/// The first column: a line is this, the columns of the cell, and the rest of its [`MatchRow`].
+/// First column: a line is this, the columns of the cell, and the rest of its [`MatchRow`].
 #[derive(Serialize)]
 struct SourceColumn {
     source: Source,
 }
 
-/// The name of each column and what it means, in the order of the columns.
+/// Returns name and description of each column, in the order of the columns.
 pub(super) fn column_notes() -> impl Iterator<Item = (&'static str, String)> {
     let fields = MatchRow::NOTES[..1].iter().chain(Cell::NOTES).chain(&MatchRow::NOTES[2..]);
     fields.map(|&(field, notes)| {
@@ -408,17 +412,17 @@ pub(super) fn column_notes() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// The names of the columns of a cell.
+/// Returns the names of a cell's columns.
 pub(super) fn cell_columns() -> impl Iterator<Item = &'static str> {
     Cell::NOTES.iter().map(|&(field, _)| column_name(field))
 }
 
-/// A field's name in the table.
+/// Returns a field's name in the table.
 fn column_name(field: &'static str) -> &'static str {
     if field == "experiment" { "view" } else { field }
 }
 
-/// Writes a table: a line of names, and a line for each match.
+/// Writes a table: a line of column names, and one line per match.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -427,7 +431,7 @@ pub fn write_rows<'a>(
     rows: impl IntoIterator<Item = &'a MatchRow>,
 ) -> Result<(), RowError> {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(to);
-    // The names stand there without any match, too.
+    // Without any match the names are still written.
     writer.write_record(column_notes().map(|(name, _)| name))?;
     for row in rows {
         writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
@@ -436,10 +440,10 @@ pub fn write_rows<'a>(
     Ok(())
 }
 
-/// Writes the line of one match, as [`write_rows`] has it.
+/// Writes the line of one match, in the format of [`write_rows`].
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the line cannot be written.
 pub fn write_row(to: impl io::Write, row: &MatchRow) -> Result<(), RowError> {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(to);
     writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
@@ -447,7 +451,7 @@ pub fn write_row(to: impl io::Write, row: &MatchRow) -> Result<(), RowError> {
     Ok(())
 }
 
-/// Reads a table that [`write_rows`] wrote.
+/// Reads a table written by [`write_rows`].
 ///
 /// # Errors
 /// If the file cannot be read, lacks a column, or a line is not a match: the message names the line and the column.
@@ -468,7 +472,7 @@ pub fn read_rows(from: impl io::Read) -> Result<Vec<MatchRow>, RowError> {
     Ok(rows)
 }
 
-/// An architecture by its name.
+/// Serializes an architecture as its name.
 mod name {
     use super::{Architecture, Deserialize, Deserializer, Serializer, de};
 
@@ -486,7 +490,8 @@ mod name {
 mod tests {
     use super::*;
 
-    /// Every kind of column with a value of its own; a preset and a list that look like numbers.
+    /// Returns a row in which every kind of column has a distinct value, with a preset and a list that look like
+    /// numbers.
     fn row() -> MatchRow {
         MatchRow {
             source: Source::Real,
@@ -511,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_reads_back_and_a_broken_one_is_named() {
+    fn a_row_survives_a_round_trip_and_the_line_of_a_broken_one_is_named() {
         let mut text = Vec::new();
         write_rows(&mut text, [&row(), &row()]).expect("memory");
         assert_eq!(read_rows(&*text).expect("just written"), [row(), row()]);

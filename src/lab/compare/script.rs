@@ -1,7 +1,7 @@
-//! The workload of the study: which player gives which command at which instant, whatever happens.
+//! Workload of the study: the commands of each player and their times, independent of the match.
 //!
-//! Open-loop: the commands of a script come at their instants also while a match stalls, and do not depend
-//! on its state. So a slow architecture is not asked less than a quick one.
+//! Open-loop: commands come at their scheduled times even during a stall, and do not depend on the state, so that a
+//! slow architecture gets the same load as a fast one.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -13,27 +13,27 @@ use replay::{HeaderError, Record, Replay};
 use sim::math::{Fx, Vec2, dist2, square};
 use sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, When, World};
 
-/// Commands per second of each player, on average.
+/// Mean rate of commands per player, per second.
 pub const COMMANDS_PER_S: f64 = 5.0;
-/// How far an order leads from the middle of the own half at most, on each axis, in tiles.
+/// Maximum distance of a target from the middle of the player's half, on each axis, in tiles.
 const AROUND: u32 = 4;
-/// How far an order in a battle leads at most, on each axis, in tiles.
+/// Maximum distance of a target in a battle, on each axis, in tiles.
 const SORTIE: u32 = 8;
-/// How far an order keeps from circles beyond their radius, in thousandths of a tile.
+/// Minimum distance of a target from circles beyond their radius, in thousandths of a tile.
 const MARGIN: i32 = 1_000;
-/// This many low bits of a target's x number the command: they move it by less than a 64th of a tile.
+/// Number of low bits of a target's x that encode the command's number; they move it by less than a 64th of a tile.
 const NUMBER_BITS: u32 = 10;
 
-/// The scripts of all players of `world` for `seconds`, drawn from `seed`: instants by a Poisson process, each
-/// command unlike the 1,000 before it. Heroes and minions walk about the middle of their own half, so that
-/// no unit meets an enemy, and every order shows.
+/// Generates the scripts of all players of `world` for `seconds` from `seed`. Commands follow a Poisson process, each
+/// distinct from the 1,000 before it. Heroes and minions walk around the middle of their own half, so that no unit
+/// meets an enemy, and every command takes effect.
 #[must_use]
 pub fn drawn_scripts(world: &World, seed: u64, seconds: f64) -> Vec<Script> {
     let players = world.state().player_ids();
     players.into_iter().map(|player| drawn_script(world, player, seed, seconds)).collect()
 }
 
-/// The same in a battle: each order sends some minions to attack near where they stand at the start.
+/// Generates the scripts of a battle: each command sends some minions to attack near their first positions.
 #[must_use]
 pub(super) fn battle_scripts(world: &World, seed: u64, seconds: f64) -> Vec<Script> {
     let players = world.state().player_ids();
@@ -64,7 +64,7 @@ fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Scr
     })
 }
 
-/// A player's script: at instants of a Poisson process the command that `command` makes of its number.
+/// Generates a player's script: a Poisson process of commands, each created by `command` from its number.
 fn scripted(
     player: PlayerId,
     seed: u64,
@@ -85,25 +85,25 @@ fn scripted(
     }
 }
 
-/// A recorded match, for its commands.
+/// Recorded match, as a source of commands.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What was played.
+    /// Setup of the match.
     pub setup: Setup,
-    /// Each player's commands, at the instants at which its ticks began. Surrenders and pauses are left out,
-    /// because they would end the experiment. Only units of the initial state are named: in a match that takes
-    /// another course, a unit spawned later may belong to another player, and a server rejects such commands. A
-    /// command without any units left is dropped.
+    /// Commands of each player, at the start of their ticks. Surrenders and pauses are left out, because they would end
+    /// the experiment. Only units of the initial state are selected: in a match that develops differently, a unit
+    /// spawned later may belong to another player, and a server rejects such commands. A command without any units left
+    /// is dropped.
     pub scripts: Vec<Script>,
-    /// Ticks of the match.
+    /// Length of the match, in ticks.
     pub ticks: u32,
 }
 
 impl Recorded {
-    /// Reads a replay up to where it is whole.
+    /// Reads a replay up to its first damaged part.
     ///
     /// # Errors
-    /// If its rules or its map are not valid.
+    /// If its rules or its map are invalid.
     pub fn read<R: Read + Seek>(replay: Replay<R>) -> Result<Self, HeaderError> {
         let setup = replay.header().setup()?;
         let rate = setup.tick_rate;
@@ -137,8 +137,8 @@ impl Recorded {
         Ok(Self { setup, scripts: lines.into_iter().map(Script::from_iter).collect(), ticks })
     }
 
-    /// The scripts with every instant moved within its tick, as `seed` draws it: in which part of a tick a
-    /// command was given is not recorded.
+    /// Returns the scripts with each time moved within its tick by a random amount from `seed`, since the time within a
+    /// tick is not recorded.
     #[must_use]
     pub fn scripts(&self, seed: u64) -> Vec<Script> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -157,7 +157,7 @@ fn minions_of(world: &World, player: PlayerId) -> Vec<sim::UnitId> {
     own.map(|row| units.id[row]).collect()
 }
 
-/// A place about the middle of the own half that is in no circle.
+/// Draws a point around the middle of the player's half, outside all circles.
 fn place(world: &World, player: PlayerId, rng: &mut ChaCha8Rng) -> Vec2 {
     const TRIES: u32 = 32;
     let base = world.base(player);
@@ -168,7 +168,7 @@ fn place(world: &World, player: PlayerId, rng: &mut ChaCha8Rng) -> Vec2 {
     (0..TRIES).map(|_| drawn()).find(|&place| is_apart(place)).unwrap_or(middle)
 }
 
-/// Up to `most` tiles on each axis, in steps of a 65,536th of a tile.
+/// Draws an offset of up to `most` tiles on each axis, in steps of a 65,536th of a tile.
 fn offset(rng: &mut ChaCha8Rng, most: u32) -> Vec2 {
     let mut one = || {
         let range = u64::from(2 * most) << 16;
@@ -178,7 +178,7 @@ fn offset(rng: &mut ChaCha8Rng, most: u32) -> Vec2 {
     Vec2 { x, y: one() }
 }
 
-/// `at` with the bits that number the command.
+/// Encodes the command's number in the low bits of `at`.
 fn numbered(at: Vec2, number: u32) -> Target {
     let mask = (1 << NUMBER_BITS) - 1;
     let x = (at.x.to_bits() & !mask) | (number as i32 & mask);

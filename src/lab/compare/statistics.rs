@@ -1,30 +1,30 @@
-//! Means with intervals, paired differences, p-values of differences and of equivalence. The unit of replication is
-//! the match: within a match, commands share a link and a battle, so their latencies are no independent measurements.
+//! Means with intervals, paired differences, p-values of differences and of equivalence. The unit of replication is the
+//! match: within a match, commands share a link and a battle, so their latencies are not independent.
 
 use std::collections::BTreeMap;
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// Share of the studies whose interval holds the true mean.
+/// Coverage of the intervals.
 const CONFIDENCE: f64 = 0.95;
-/// Differences whose standard error is a smaller part of their mean than this are the same but for rounding.
+/// Maximum relative standard error of differences that are equal except for rounding.
 const SAME: f64 = 1e-9;
 
-/// The mean over matches, and its 95 % interval.
+/// Mean over matches, and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// The mean.
+    /// Mean.
     pub value: f64,
-    /// Where the true mean lies in about 95 of 100 such studies; a single match has none.
+    /// The 95 % confidence interval of the mean; `None` for a single match.
     pub interval: Option<[f64; 2]>,
-    /// Matches.
+    /// Number of matches.
     pub matches: usize,
 }
 
 impl Mean {
-    /// The mean of one value per match with its interval by Student's t; nothing without a value.
+    /// Computes the mean of one value per match, with its interval by Student's t; `None` without values.
     ///
-    /// The interval is exact for normal means. Of skewed values (the square of a triangular draw) it holds the true
+    /// The interval is exact for normal means. For skewed values (the square of a triangular draw) it covers the true
     /// mean in 92 to 95 of 100 studies from 5 matches on.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
@@ -36,7 +36,7 @@ impl Mean {
         Some(Self { value, interval, matches: values.len() })
     }
 
-    /// The same in another unit.
+    /// Converts the mean to another unit.
     #[must_use]
     pub fn scaled(self, by: f64) -> Self {
         let interval = self.interval.map(|ends| ends.map(|end| by * end));
@@ -56,15 +56,15 @@ impl Mean {
     }
 }
 
-/// The differences `other` - `base` of the matches with the same seed, in the order of the seeds.
+/// Returns the differences `other` - `base` of the matches with the same seed, in the order of the seeds.
 #[must_use]
 pub fn paired(base: &BTreeMap<u64, f64>, other: &BTreeMap<u64, f64>) -> Vec<f64> {
     base.iter().filter_map(|(seed, base)| other.get(seed).map(|other| other - base)).collect()
 }
 
-/// Two-sided p-value of paired differences under the hypothesis that their mean is zero: Student's t-test.
-/// 1 with fewer than two differences. Of differences that are all the same nothing is known of what chance does:
-/// then it is that of a permutation of signs.
+/// Computes the two-sided p-value of paired differences under the hypothesis that their mean is zero: Student's t-test.
+/// 1 with fewer than two differences. Equal differences give no estimate of the variance, so their p-value is that of a
+/// sign permutation test.
 #[must_use]
 pub fn paired_p(differences: &[f64]) -> f64 {
     let Some((middle, error)) = mean(differences).zip(standard_error(differences)) else { return 1.0 };
@@ -75,8 +75,8 @@ pub fn paired_p(differences: &[f64]) -> f64 {
     }
 }
 
-/// P-value of paired differences under the hypothesis that their mean is at least `margin` away from zero: the larger
-/// of two one-sided t-tests. 1 with fewer than two differences; of differences that are all the same as in [`paired_p`].
+/// Computes the p-value of paired differences under the hypothesis that their mean is at least `margin` away from zero:
+/// the larger of two one-sided t-tests. 1 with fewer than two differences; equal differences as in [`paired_p`].
 #[must_use]
 pub fn equivalence_p(differences: &[f64], margin: f64) -> f64 {
     let Some((middle, error)) = mean(differences).zip(standard_error(differences)) else { return 1.0 };
@@ -90,7 +90,7 @@ pub fn equivalence_p(differences: &[f64], margin: f64) -> f64 {
     student(differences.len()).sf(room / error)
 }
 
-/// P-values after Holm's adjustment for their number, in the given order.
+/// Adjusts p-values for their number by Holm's method, in the given order.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
@@ -104,7 +104,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The share of `all` that `some` are, with Wilson's interval of that many standard errors; nothing of nothing.
+/// Returns the share of `some` in `all`, with Wilson's interval of `errors` standard errors; `None` if `all` is 0.
 #[must_use]
 pub fn wilson(some: usize, all: usize, errors: f64) -> Option<Mean> {
     let (n, z2) = (all as f64, errors * errors);
@@ -114,19 +114,19 @@ pub fn wilson(some: usize, all: usize, errors: f64) -> Option<Mean> {
     (all > 0).then_some(Mean { value: share, interval: Some([middle - half, middle + half]), matches: all })
 }
 
-/// The mean; nothing of nothing.
+/// Returns the mean; `None` without values.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Of the mean; nothing of fewer than two values.
+/// Returns the standard error of the mean; `None` with fewer than two values.
 fn standard_error(values: &[f64]) -> Option<f64> {
     let (middle, n) = (mean(values)?, values.len() as f64);
     let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
     (values.len() > 1).then(|| (squares / (n - 1.0) / n).sqrt())
 }
 
-/// Student's t of the mean of this number of values.
+/// Returns Student's t distribution for the mean of this number of values.
 fn student(values: usize) -> StudentsT {
     StudentsT::new(0.0, 1.0, values as f64 - 1.0).expect("at least one degree of freedom")
 }
@@ -137,17 +137,18 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-    /// Values around 10 whose distribution is skewed as latencies are: the sum of two uniform draws, squared.
+    /// Draws values around 10 with a skewed distribution, as latencies have: the square of the sum of two uniform
+    /// draws.
     fn study(rng: &mut ChaCha8Rng, n: usize) -> Vec<f64> {
         let mut uniform = || f64::from(rng.next_u32()) / f64::from(u32::MAX);
         (0..n).map(|_| 10.0 + (uniform() + uniform()).powi(2)).collect()
     }
 
-    /// E (U + V)^2 of two uniform draws = 2/3 + 1/2.
+    /// Expected value: E (U + V)^2 of two uniform draws = 2/3 + 1/2.
     const TRUE_MEAN: f64 = 10.0 + 7.0 / 6.0;
 
     #[test]
-    fn the_interval_holds_the_true_mean_as_often_as_it_says() {
+    fn the_interval_has_its_nominal_coverage() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for (n, least, most) in [(5, 0.90, 0.965), (8, 0.91, 0.965), (20, 0.93, 0.965), (30, 0.93, 0.965)] {
             let holds = (0..3_000).filter(|_| {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_depends_on_its_values_alone() {
+    fn a_mean_is_a_function_of_its_values() {
         let values = study(&mut ChaCha8Rng::seed_from_u64(2), 30);
         assert_eq!(Mean::of(&values), Mean::of(&values));
         assert_eq!(Mean::of(&[]), None);
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(paired_p(&[5.0]), 1.0);
         assert_eq!(paired_p(&[0.0, 0.0]), 1.0);
         assert_eq!(paired_p(&[5.0, 5.0]), 0.5, "both of the same sign by chance");
-        assert_eq!(paired_p(&[0.1; 8]), 1.0 / 128.0, "no certainty without a spread");
+        assert_eq!(paired_p(&[0.1; 8]), 1.0 / 128.0, "no certainty without variance");
     }
 
     #[test]
@@ -208,16 +209,16 @@ mod tests {
         assert!((equivalence_p(&differences, 4.353_363) - 0.05).abs() < 1e-6);
         let mirrored = differences.map(|difference| -difference);
         assert_eq!(equivalence_p(&mirrored, 4.0), equivalence_p(&differences, 4.0));
-        assert_eq!(equivalence_p(&differences, 2.0), 1.0, "as far off as the margin");
+        assert_eq!(equivalence_p(&differences, 2.0), 1.0, "at the margin");
         assert_eq!(equivalence_p(&[1.0], 5.0), 1.0);
-        assert_eq!(equivalence_p(&[1.0; 8], 5.0), 1.0 / 256.0, "no certainty without a spread");
+        assert_eq!(equivalence_p(&[1.0; 8], 5.0), 1.0 / 256.0, "no certainty without variance");
         let mean = Mean::of(&differences).expect("values");
         let [low, high] = mean.interval.expect("many");
         assert!((high - 2.0 - 3.182_446).abs() < 1e-5 && (low + 1.182_446).abs() < 1e-5);
         assert_eq!([5.1, 5.2].map(|margin| mean.is_within(margin)), [false, true]);
     }
 
-    /// Pairs that differ by the margin are called equivalent in about 5 of 100 studies, and no more.
+    /// Pairs that differ by the margin are called equivalent in at most about 5 of 100 studies.
     #[test]
     fn a_difference_of_the_margin_is_rarely_called_equivalent() {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_alone_is_rarely_significant() {
+    fn noise_is_rarely_significant() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let chance = |rng: &mut ChaCha8Rng| -> Vec<f64> {
             study(rng, 8).into_iter().zip(study(rng, 8)).map(|(a, b)| a - b).collect()
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_as_in_the_textbook() {
+    fn holms_adjustment_matches_the_textbook() {
         let rounded = |p: &[f64]| holm(p).iter().map(|p| (p * 1000.0).round() as u32).collect::<Vec<_>>();
         assert_eq!(rounded(&[0.01, 0.04, 0.03, 0.005]), [30, 60, 60, 20]);
         assert_eq!(rounded(&[0.9, 0.6]), [1000, 1000]);

@@ -1,5 +1,4 @@
-//! All matches of the study, side by side on all cores: the same options give the same rows on any number of
-//! them.
+//! Runs all matches of the study in parallel: the same options give the same rows on any number of cores.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -15,44 +14,44 @@ use crate::simnet::LinkTrace;
 use crate::{Shard, jobs};
 use sim::Tick;
 
-/// What is played.
+/// Options of a study.
 #[derive(Clone, Debug, Default)]
 pub struct StudyOptions {
-    /// How much.
+    /// Size of the study.
     pub size: Size,
-    /// Another number of matches of each cell than the size has.
+    /// Number of matches per cell, in place of the size's.
     pub seeds: Option<u32>,
-    /// Matches at a time.
+    /// Number of matches to run in parallel.
     pub jobs: usize,
-    /// At most so much of each match counts.
+    /// Maximum length of the measurement window of each match.
     pub most: Option<Duration>,
-    /// A recorded access link that every player has: then the base alone is played, on it.
+    /// Recorded access link of every player; only the base cells are played, on this link.
     pub trace: Option<Arc<LinkTrace>>,
-    /// The experiments to play; all if there are none.
+    /// Experiments to play; all if empty.
     pub experiments: Vec<Experiment>,
-    /// The shard of the matches to play.
+    /// Shard of the matches to play.
     pub shard: Shard,
-    /// A recorded match whose commands are given instead of drawn ones.
+    /// Recorded match, the source of commands in place of generated scripts.
     pub recorded: Option<Recorded>,
-    /// Cells of a researcher's own: then they alone are played.
+    /// Custom cells; if there are any, only these are played.
     pub cells: Vec<CellSpec>,
-    /// Rows of matches of an earlier run of the same study, which are not played again.
+    /// Rows from an earlier run of the same study, whose matches are not played again.
     pub known: Vec<MatchRow>,
 }
 
-/// A match that was played.
+/// Match that was played.
 #[derive(Debug)]
 pub struct Played<'a> {
-    /// Its number among those that this run plays, in the order in which they begin.
+    /// Index among the matches of this run, in the order in which they begin.
     pub number: usize,
-    /// Its row.
+    /// Row of the match.
     pub row: &'a MatchRow,
-    /// Its orders.
+    /// Commands of the match.
     pub orders: &'a [OrderRow],
 }
 
 impl StudyOptions {
-    /// How much of each match counts: no more than was recorded.
+    /// Returns the length of the measurement window, limited by that of a recorded match.
     #[must_use]
     pub fn counted(&self) -> Duration {
         let recorded = self.recorded.as_ref().map(|recorded| {
@@ -64,22 +63,22 @@ impl StudyOptions {
     }
 }
 
-/// A match that has no row.
+/// Match of the study without a result.
 #[derive(Debug, thiserror::Error)]
 #[error("{cell}, seed {seed}: {why}")]
 pub struct StudyError {
-    /// What was played.
+    /// Configuration of the match.
     pub cell: Box<Cell>,
-    /// Of the match.
+    /// Seed of the match.
     pub seed: u64,
-    /// What went wrong.
+    /// Reason for the failure.
     pub why: StudyErrorKind,
 }
 
-/// What goes wrong in a match of the study.
+/// Reason why a match of the study failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyErrorKind {
-    /// It was not played to its end.
+    /// The match did not reach its end.
     #[error(transparent)]
     Trial(#[from] TrialError),
     /// The program panicked with this message.
@@ -87,21 +86,21 @@ pub enum StudyErrorKind {
     Panic(String),
 }
 
-/// One match that is played, and the place of its row among all.
+/// Match to play, with the index of its row.
 struct Task<'a> {
     cell: &'a Cell,
     seed: u64,
     place: usize,
 }
 
-/// Plays all matches; `progress` gets how many of how many have ended, and `finished` each that has. Rows come in the
-/// order of the plan.
+/// Plays all matches. `progress` gets the number of finished ones and the total, and `finished` each finished match.
+/// Rows come in the order of the plan.
 ///
 /// # Errors
-/// If a match is not played to its end: then the others are not, either.
+/// If a match does not reach its end; the remaining matches are not played.
 ///
 /// # Panics
-/// If `progress` or `finished` does.
+/// If `progress` or `finished` panics.
 pub fn study(
     options: &StudyOptions,
     progress: impl Fn(usize, usize) + Sync,
@@ -114,7 +113,7 @@ pub fn study(
     if let Some(trace) = &options.trace {
         plan = traced(plan, trace);
     }
-    // Whole matches and large armies take longer than all others together: only who asks for them gets them.
+    // Whole matches and large armies take longer than all others together, so they are played only on request.
     let is_usual = |experiment| {
         !matches!(experiment, Experiment::Outcome | Experiment::Scale) || options.size == Size::Full
     };
@@ -126,7 +125,7 @@ pub fn study(
     study_of(&plan, options, progress, finished)
 }
 
-/// The cells that were named, each once.
+/// Returns the custom cells without duplicates.
 fn own_cells(options: &StudyOptions) -> Vec<(Cell, u32)> {
     let seeds = options.seeds.unwrap_or_else(|| options.size.seeds());
     let mut plan: Vec<(Cell, u32)> = Vec::new();
@@ -138,7 +137,7 @@ fn own_cells(options: &StudyOptions) -> Vec<(Cell, u32)> {
     plan
 }
 
-/// As [`study`], of these cells, each with the number of its seeds.
+/// Plays these cells, each with its number of seeds, as [`study`] does.
 ///
 /// # Errors
 /// As [`study`].
@@ -174,7 +173,7 @@ pub fn study_of(
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// All matches of a shard, the longest first: few and long at the end would leave cores without work.
+/// Lists the matches of a shard, the longest first: a few long ones at the end would leave cores idle.
 fn tasks(plan: &[(Cell, u32)], shard: Shard) -> Vec<Task<'_>> {
     let seeds = |seeds: u32| (FIRST_SEED..).take(seeds as usize);
     let all = plan.iter().flat_map(|(cell, count)| seeds(*count).map(move |seed| (cell, seed)));

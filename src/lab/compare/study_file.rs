@@ -1,5 +1,5 @@
-//! The raw rows of a study in one file, with what they were measured on: everything that is shown can be made
-//! again from it.
+//! The rows of a study in one file, with the environment in which they were measured: every output can be rebuilt from
+//! it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,110 +10,110 @@ use super::row::{Cell, Column as _, MatchRow, RowError, column_notes, read_rows,
 use super::summary::summarize;
 use crate::Shard;
 
-/// Most bytes of the file of a study: a full one of today has a twentieth.
+/// Maximum size of a study file, in bytes; a full study takes a twentieth.
 pub const STUDY_BYTES_MAX: u64 = 256 << 20;
-/// Most facts about the environment.
+/// Maximum number of facts about the environment.
 const FACTS_MAX: usize = 64;
-/// Most cells: every cell is compared with every other.
+/// Maximum number of cells; every cell is compared with every other.
 const CELLS_MAX: usize = 4_096;
-/// Most matches of a cell: an interval draws 2,000 times as many.
+/// Maximum number of matches per cell.
 const MATCHES_MAX: usize = 10_000;
 
-/// What a study was measured on, and what was measured.
+/// Study: its environment and its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// Names and values, such as `cpu` and its model, in their order in the file.
+    /// Facts about the environment: names and values, such as `cpu` and its model, in the order of the file.
     pub environment: Vec<(String, String)>,
-    /// The matches.
+    /// Rows of the matches.
     pub rows: Vec<MatchRow>,
 }
 
-/// Why a study cannot be read.
+/// Reason why a study cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyFileError {
-    /// A line of it.
+    /// A line is not a match.
     #[error(transparent)]
     Row(#[from] RowError),
-    /// A value that no match has.
+    /// A value is impossible in a match.
     #[error("match {number}: {name} is {value}")]
     OutOfRange {
-        /// Which match, counted from 1.
+        /// Number of the match, counted from 1.
         number: usize,
-        /// Which value.
+        /// Name of the value.
         name: &'static str,
-        /// What it is.
+        /// The value.
         value: String,
     },
-    /// No line but the names.
+    /// The file has no lines except the column names.
     #[error("there are no matches in it")]
     Empty,
-    /// More facts than any study has.
-    #[error("more than {FACTS_MAX} lines that begin with # and say something of the study")]
+    /// There are more facts than in any study.
+    #[error("more than {FACTS_MAX} facts about the study")]
     TooManyFacts,
-    /// More cells than any study has.
+    /// There are more cells than in any study.
     #[error("more than {CELLS_MAX} cells")]
     TooManyCells,
-    /// More matches of a cell than any study has.
+    /// A cell has more matches than in any study.
     #[error("more than {MATCHES_MAX} matches of one cell")]
     TooManyMatches,
-    /// A whole study among shards.
-    #[error("a whole study and shards do not make one study")]
+    /// A whole study is among the shards.
+    #[error("a whole study cannot be merged with shards")]
     Whole,
-    /// Shards of different numbers, or some that are missing, there twice, or of another length.
-    #[error("these are not all shards of one study, each once: {0}")]
+    /// The shards are of different sets, or one is missing, duplicated or of the wrong length.
+    #[error("expected each shard of one study exactly once, but these are: {0}")]
     Shards(String),
-    /// Shards of different studies.
+    /// The shards are of different studies.
     #[error("these shards differ in their {0}")]
     Differ(String),
-    /// A run of another study.
-    #[error("it is of another study: its {name} is {there}, here it is {here}")]
+    /// The file is of another study.
+    #[error("it is from another study: its {name} is {there}, here it is {here}")]
     Another {
-        /// In what they differ.
+        /// Name of the fact that differs.
         name: &'static str,
-        /// What this run has.
+        /// Value in this run.
         here: String,
-        /// What the file has.
+        /// Value in the file.
         there: String,
     },
-    /// The same match in two files, with different values.
-    #[error("different in two of these files: {cell}, seed {seed}")]
+    /// The same match has different values in two files.
+    #[error("two of these files differ in {cell}, seed {seed}")]
     Differently {
-        /// What was played.
+        /// Configuration of the match.
         cell: Box<Cell>,
-        /// Of the match.
+        /// Seed of the match.
         seed: u64,
     },
 }
 
-/// The fact that says why a study may not be cited.
+/// Name of the fact that gives the reason not to cite a study.
 const NOT_TO_BE_CITED: &str = "not to be cited";
-/// The fact that says that matches are missing.
+/// Name of the fact that matches are missing.
 const UNFINISHED: &str = "unfinished";
-/// The fact that says which shard of a study it is.
+/// Name of the fact that gives the shard.
 const SHARD: &str = "shard";
-/// What all parts of one study have alike.
+/// Names of the facts that are equal in all parts of one study.
 const SAME: [&str; 5] = [NOT_TO_BE_CITED, "command", "version", "commit", "Cargo.lock, BLAKE3"];
-/// Comment lines that describe the columns begin with this.
+/// Prefix of comment lines that describe the columns.
 const COLUMN: &str = "#column ";
 
 impl Study {
-    /// The fact of a study of this size that may not be cited; nothing of another.
+    /// Returns the fact that a study of this size may not be cited; `None` if it may.
     #[must_use]
     pub fn reservation(size: Size) -> Option<(String, String)> {
         let why = "a quick study has too few and too short matches";
         (size == Size::Quick).then(|| (NOT_TO_BE_CITED.to_owned(), why.to_owned()))
     }
 
-    /// The fact of a study of which not all matches have been played yet.
+    /// Returns the fact that not all matches of a study have been played yet.
     #[must_use]
     pub fn unfinished() -> (String, String) {
         (UNFINISHED.to_owned(), "not all matches have been played; --resume plays the rest".to_owned())
     }
 
-    /// Takes out the rows of a study that another run of the program began, to go on with it.
+    /// Returns the rows of a study that an earlier run began, so that this run can resume it.
     ///
     /// # Errors
-    /// If it was another study, or of another version of the program.
+    /// If it is another study, or of another version of the program.
     pub fn rows_for(self, environment: &[(String, String)]) -> Result<Vec<MatchRow>, StudyFileError> {
         let fact = |name: &str| environment.iter().find(|(known, _)| known == name);
         let differs = |name: &&str| self.fact(name) != fact(name).map(|(_, value)| value.as_str());
@@ -127,7 +127,7 @@ impl Study {
         }
     }
 
-    /// A sentence if the study may not be cited, valid or not.
+    /// Returns a sentence that gives the reason not to cite the study, valid or not; `None` if it may be cited.
     #[must_use]
     pub fn not_to_be_cited(&self) -> Option<String> {
         let why = self.fact(UNFINISHED).or_else(|| self.fact(NOT_TO_BE_CITED)).map(str::to_owned);
@@ -135,7 +135,7 @@ impl Study {
         why.or_else(part).map(|why| format!("Not to be cited: {why}."))
     }
 
-    /// The fact of a shard; nothing of a whole study.
+    /// Returns the fact of a shard; `None` for a whole study.
     #[must_use]
     pub fn shard_fact(shard: Shard) -> Option<(String, String)> {
         (shard.count > 1).then(|| (SHARD.to_owned(), shard.to_string()))
@@ -145,11 +145,12 @@ impl Study {
         self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All shards of a study as the study that one machine would have played, to the byte if the machines are alike;
-    /// or whole studies as one, in which a match of several counts once. What machines differ in is listed.
+    /// Merges all shards of a study into the study that one machine would have played, byte for byte if the machines
+    /// are equal; or merges whole studies, in which duplicate matches count once. Facts that differ between machines
+    /// are all listed.
     ///
     /// # Errors
-    /// If they do not belong together, a shard is missing or there twice, or a match differs between them.
+    /// If they do not belong together, a shard is missing or duplicated, or a match differs between them.
     pub fn merge(mut parts: Vec<Self>) -> Result<Self, StudyFileError> {
         if parts.len() == 1 {
             return parts.pop().filter(|part| !part.rows.is_empty()).ok_or(StudyFileError::Empty);
@@ -180,10 +181,10 @@ impl Study {
         Self::new(environment, distinct(rows)?)
     }
 
-    /// Writes the environment and what each column means as lines of comment, then the rows.
+    /// Writes the environment and the descriptions of the columns as comment lines, then the rows.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the study cannot be written.
     pub fn write(&self, mut to: impl io::Write) -> Result<(), RowError> {
         for (name, value) in &self.environment {
             writeln!(to, "# {name}: {value}").map_err(csv::Error::from)?;
@@ -194,12 +195,12 @@ impl Study {
         write_rows(to, &self.rows)
     }
 
-    /// What was measured in an environment.
+    /// Creates a study from its environment and rows.
     ///
     /// # Errors
     /// If there are no matches or too many, or a value is impossible in a match.
     pub fn new(environment: Vec<(String, String)>, rows: Vec<MatchRow>) -> Result<Self, StudyFileError> {
-        // Of few matches a shard may have none.
+        // A shard of a small study may have no matches.
         if rows.is_empty() && !environment.iter().any(|(name, _)| [SHARD, UNFINISHED].contains(&&**name)) {
             return Err(StudyFileError::Empty);
         }
@@ -221,11 +222,12 @@ impl Study {
         Ok(Self { environment: environment.collect(), rows })
     }
 
-    /// Reads what [`Self::write`] wrote, also after a spreadsheet has saved it: a fact counts wherever its line stands,
-    /// in quotes, and with the commas of empty cells behind it. None is lost, as one may say why not to cite the study.
+    /// Reads the output of [`Self::write`], even after a spreadsheet has saved it: a fact is recognized on any line, in
+    /// quotes, and followed by the commas of empty cells. No fact is dropped, since one may give the reason not to cite
+    /// the study.
     ///
     /// # Errors
-    /// As [`Self::new`], or if a line is no match.
+    /// As [`Self::new`], or if a line is not a match.
     pub fn read(text: &str) -> Result<Self, StudyFileError> {
         let mut environment = Vec::new();
         let mut rows = String::with_capacity(text.len());
@@ -235,7 +237,7 @@ impl Study {
             let bare = quoted.map_or_else(|| line.trim_start().to_owned(), |line| line.replace("\"\"", "\""));
             if bare.starts_with('#') {
                 environment.extend(fact(&bare));
-                // An empty comment, so that errors number the lines of the file.
+                // An empty comment keeps the line numbers of errors right.
                 rows.push('#');
             } else {
                 rows.push_str(line.trim());
@@ -249,7 +251,7 @@ impl Study {
     }
 }
 
-/// Name and text of the fact in a comment line; `None` if the line is empty or describes a column.
+/// Parses name and text of the fact in a comment line; `None` if the line is empty or describes a column.
 fn fact(line: &str) -> Option<(String, String)> {
     if line.starts_with(COLUMN) {
         return None;
@@ -259,7 +261,7 @@ fn fact(line: &str) -> Option<(String, String)> {
     (!value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
 }
 
-/// Each match once.
+/// Removes duplicate matches.
 fn distinct(rows: Vec<MatchRow>) -> Result<Vec<MatchRow>, StudyFileError> {
     let mut places = BTreeMap::new();
     let mut distinct: Vec<MatchRow> = Vec::with_capacity(rows.len());
@@ -278,7 +280,7 @@ fn distinct(rows: Vec<MatchRow>) -> Result<Vec<MatchRow>, StudyFileError> {
     Ok(distinct)
 }
 
-/// The rows of all shards in the order of the plan.
+/// Merges the rows of all shards into the order of the plan.
 fn interleaved(shards: Vec<Shard>, parts: &mut [Study]) -> Result<Vec<MatchRow>, StudyFileError> {
     let named = || shards.iter().map(Shard::to_string).collect::<Vec<_>>().join(", ");
     let total: usize = parts.iter().map(|part| part.rows.len()).sum();

@@ -1,4 +1,4 @@
-//! The matches of one cell together, and what is measured of each.
+//! Matches of one cell together, and their statistics.
 
 use core::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,62 +12,62 @@ use net::Architecture;
 /// All matches of one cell, in the order of their seeds.
 #[derive(Clone, Debug)]
 pub struct CellSummary<'a> {
-    /// Virtual or real.
+    /// Origin of the matches: virtual or real.
     pub source: Source,
-    /// What was played.
+    /// Configuration of the matches.
     pub cell: &'a Cell,
-    /// The matches.
+    /// Rows of the matches.
     pub rows: Vec<&'a MatchRow>,
 }
 
 impl CellSummary<'_> {
-    /// The mean over the matches.
+    /// Returns the mean of a measure over the matches.
     #[must_use]
     pub fn mean(&self, measure: Measure) -> Option<Mean> {
         let values: Vec<f64> = self.rows.iter().filter_map(|row| measure.of(row)).collect();
         Mean::of(&values)
     }
 
-    /// The value of each seed.
+    /// Returns the value of a measure by seed.
     #[must_use]
     pub fn by_seed(&self, measure: Measure) -> BTreeMap<u64, f64> {
         self.rows.iter().filter_map(|row| Some((row.seed, measure.of(row)?))).collect()
     }
 
-    /// The largest difference between two seats' medians, mean over the matches.
+    /// Returns the largest difference between two seats' medians, mean over the matches.
     #[must_use]
     pub fn unfair_ms(&self) -> f64 {
         self.rows.iter().map(|row| row.unfair_ms).sum::<f64>() / self.rows.len().max(1) as f64
     }
 
-    /// Matches won by each seat.
+    /// Counts the matches won by each seat.
     #[must_use]
     pub fn wins(&self) -> Vec<usize> {
         let wins = |seat| self.rows.iter().filter(|row| row.winner == Some(seat)).count();
         (0..self.cell.players).map(wins).collect()
     }
 
-    /// The share of the matches with a winner that the player in the last seat won, with Wilson's 95 % interval.
+    /// Returns the share of the decided matches that the player in the last seat won, with Wilson's 95 % interval.
     #[must_use]
     pub fn last_wins(&self) -> Option<Mean> {
         let wins = self.wins();
         wilson(*wins.last()?, wins.iter().sum(), 1.96)
     }
 
-    /// Whether orders were given and not one was applied, in any match.
+    /// Whether commands were given and none was applied, in every match.
     #[must_use]
     pub fn is_unplayable(&self) -> bool {
         self.rows.iter().all(|row| row.commands > 0 && row.censored == row.commands)
     }
 
-    /// What no protocol can beat here.
+    /// Returns the lower bounds of the cell's latencies.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         bounds(self.cell)
     }
 }
 
-/// The matches cell by cell, in the order of experiments, architectures and links.
+/// Groups the matches by cell, in the order of experiments, architectures and links.
 #[must_use]
 pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
     let by_cell =
@@ -83,7 +83,7 @@ pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
     groups.map(summary).collect()
 }
 
-/// By experiment, then by what the players meet, then by architecture and its settings.
+/// Compares cells by experiment, then by conditions, then by architecture and its settings.
 #[must_use]
 pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
     let setting = |cell: &Cell| {
@@ -103,7 +103,7 @@ pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
         .then(a.jitter_ms.total_cmp(&b.jitter_ms))
         .then(a.upstream_kbit_s.cmp(&b.upstream_kbit_s))
         .then(a.upstream_queue_ms.total_cmp(&b.upstream_queue_ms))
-        // What is usual comes first.
+        // Default settings come first.
         .then(b.prediction.cmp(&a.prediction))
         .then(a.mixed.cmp(&b.mixed))
         .then(b.tick_hz.cmp(&a.tick_hz))
@@ -112,7 +112,7 @@ pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
         .then_with(|| setting(a).cmp(&setting(b)))
 }
 
-/// The order in which architectures are named.
+/// Returns the position of an architecture in lists.
 pub(super) const fn rank(architecture: Architecture) -> u8 {
     match architecture {
         Architecture::P2p => 0,

@@ -1,4 +1,4 @@
-//! Tables as data: text, Markdown and the page write the same ones in their own ways.
+//! Tables as data; text, Markdown and HTML outputs render the same tables.
 
 use core::ops::Range;
 
@@ -11,7 +11,7 @@ use super::summary::CellSummary;
 use super::validity::Validity;
 use super::wording;
 
-/// What is said of armies of all sizes.
+/// Columns of the tables about armies of all sizes.
 pub const SCALE_COLUMNS: &[Measure] = &[
     Measure::CONFIRMED,
     Measure::CONFIRMED_P95,
@@ -25,14 +25,14 @@ pub const SCALE_COLUMNS: &[Measure] = &[
     Measure::ServerCpu,
 ];
 
-/// Names of columns, and lines of as many values.
+/// Table: column heads, and lines with one value per column.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The heads of the columns.
+    /// Heads of the columns.
     pub columns: Vec<String>,
-    /// Which columns are numbers; one in brackets after another is its interval.
+    /// Columns with numbers; a number in brackets after another is its interval.
     pub numbers: Range<usize>,
-    /// The lines.
+    /// Lines of the table.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -41,7 +41,8 @@ impl Table {
         Self { columns: columns.iter().map(|&name| name.into()).collect(), numbers, rows: rows.collect() }
     }
 
-    /// Means of these cells with their 95 % intervals: a column for each measure that any of them has.
+    /// Builds a table of means of these cells with their 95 % intervals: a column for each measure that any of them
+    /// has.
     #[must_use]
     pub fn measured(cells: &[&CellSummary<'_>], measures: &[Measure]) -> Self {
         let is_measured = |&&measure: &&Measure| cells.iter().any(|cell| cell.mean(measure).is_some());
@@ -58,7 +59,7 @@ impl Table {
         Self { numbers: 2..columns.len(), columns, rows: cells.iter().map(row).collect() }
     }
 
-    /// All comparisons of an experiment, whatever they show.
+    /// Builds a table of all comparisons of an experiment, whatever their verdicts.
     #[must_use]
     pub fn comparisons(analysis: &Analysis<'_>, experiment: Experiment) -> Self {
         let asked = analysis.comparisons.iter().filter(|one| one.base.cell.experiment == experiment);
@@ -85,7 +86,7 @@ impl Table {
         Self::new(&columns, 4..8, rows)
     }
 
-    /// The checks, and how they went.
+    /// Builds a table of the validity checks and their results.
     #[must_use]
     pub fn checks(validity: &Validity) -> Self {
         let rows = validity.checks.iter().map(|check| {
@@ -99,7 +100,7 @@ impl Table {
         Self::new(&["check", "what must hold", "asked", "result"], 2..3, rows)
     }
 
-    /// Virtual and real quantities side by side, and what only processes have.
+    /// Builds a table of virtual and real quantities side by side, with the quantities of processes only.
     #[must_use]
     pub fn agreement(agreement: &Agreement) -> Self {
         let measures: Vec<Measure> = Agreement::measures().collect();
@@ -124,7 +125,7 @@ impl Table {
         table
     }
 
-    /// What the seats differ in: the latency of their orders.
+    /// Builds a table of the difference between the seats' latencies.
     #[must_use]
     pub fn seats(cells: &[&CellSummary<'_>]) -> Self {
         let rows = cells.iter().map(|cell| {
@@ -134,7 +135,7 @@ impl Table {
         Self::new(&["link", "architecture", "largest difference of two seats' median, ms"], 2..3, rows)
     }
 
-    /// What latency decides: the last player's share of the matches that somebody won.
+    /// Builds a table of outcomes: the last player's share of the decided matches.
     #[must_use]
     pub fn outcome(cells: &[&CellSummary<'_>]) -> Self {
         let rows = cells.iter().map(|cell| {

@@ -1,5 +1,5 @@
-//! One match of the study in virtual time: whole sessions, worlds and pictures on the network of the cell, and a
-//! trace of every command.
+//! One match of the study in virtual time: whole sessions, worlds and views on the network of the cell, and a trace of
+//! every command.
 
 mod bot_player;
 mod command_trace;
@@ -18,7 +18,7 @@ use self::command_trace::CommandTraces;
 pub(super) use self::command_trace::Display;
 use self::cost::StateSizes;
 use self::divergence::Divergence;
-use self::node::{Player, Referee, clock};
+use self::node::{Player, ServerNode, clock};
 use self::open::Opening;
 pub use self::screens::Screens;
 pub(super) use self::stalls::Freezes;
@@ -32,65 +32,65 @@ use game::{Match, MatchOutcome, Node, Server};
 use net::{Architecture, Time};
 use sim::Setup;
 
-/// Time at the beginning of a match that does not count: delays settle.
+/// Time at the start of a match that is not measured, until delays have settled.
 pub const WARM_UP: Duration = Duration::from_secs(5);
-/// After what counts, for the last commands to get through.
+/// Time after the measurement window in which the last commands arrive.
 const TAIL: Duration = Duration::from_secs(1);
-/// Between two looks at all screens.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// The same in matches of bots, which are long and many.
-const LOOK_AT_BOTS_EVERY: Duration = Duration::from_millis(100);
-/// A match that has not begun by then never will.
+/// Interval between two samples of all views.
+const SAMPLE_EVERY: Duration = Duration::from_millis(10);
+/// Interval between two samples in matches of bots, which are long and many.
+const SAMPLE_BOTS_EVERY: Duration = Duration::from_millis(100);
+/// Timeout of the start of a match.
 const BEGIN_MAX: Duration = Duration::from_secs(10);
-/// The longest match of bots, 20 s beyond any that sudden death allows.
+/// Maximum length of a match of bots, 20 s beyond any that sudden death allows.
 const BOTS_MAX: Duration = Duration::from_secs(440);
 
-/// What is played.
+/// Parameters of a match of the study.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
-    /// The point of the study.
+    /// Configuration of the match.
     pub cell: &'a Cell,
-    /// Of the script, the link schedule, the phases of the displays and the match.
+    /// Seed of the script, the link schedule, the phases of the displays and the match.
     pub seed: u64,
-    /// How much of it counts, after [`WARM_UP`]; a match of bots goes to its end instead.
+    /// Length of the measurement window after [`WARM_UP`]; a match of bots runs to its end instead.
     pub counted: Duration,
-    /// A recorded match whose commands are given instead of drawn ones.
+    /// Recorded match, the source of commands in place of a generated script.
     pub recorded: Option<&'a Recorded>,
-    /// A recorded access link that every player has.
+    /// Recorded access link of every player.
     pub trace: Option<&'a Arc<LinkTrace>>,
 }
 
-/// Why a match of the study has no row.
+/// Reason why a match of the study has no row.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// Tick 0 was never agreed.
     #[error("the match did not begin within {} s", BEGIN_MAX.as_secs())]
     NotBegun,
-    /// It was over for somebody before its time.
+    /// A player's match ended early.
     #[error("over for player {player} after {seconds:.1} s: {}", outcome.map_or("no match", MatchOutcome::as_str))]
     Ended {
-        /// For whom.
+        /// Player whose match ended.
         player: usize,
-        /// After tick 0.
+        /// Seconds after tick 0.
         seconds: f64,
-        /// How; nothing if it could not be played.
+        /// Outcome; `None` if the match could not be played.
         outcome: Option<MatchOutcome>,
     },
-    /// A timer that is due does nothing: a real peer would keep its processor busy for nothing.
-    #[error("a timer of node {0} is due and does nothing")]
+    /// A timer is due but has no effect: a real peer would spin.
+    #[error("a timer of node {0} is due but has no effect")]
     Spins(usize),
 }
 
 impl Trial<'_> {
-    /// Plays it.
+    /// Plays the match.
     ///
     /// # Errors
-    /// If it cannot be played to its end.
+    /// If the match cannot be played to its end.
     pub fn play(&self) -> Result<MatchRow, TrialError> {
         self.play_with_orders().map(|(row, _)| row)
     }
 
-    /// The same with what became of each order.
+    /// Plays the match and returns its row with all commands.
     ///
     /// # Errors
     /// As [`Self::play`].
@@ -103,7 +103,7 @@ impl Trial<'_> {
     }
 }
 
-/// A computer on which a node runs from the beginning; it is due at once.
+/// Creates the computer of a node that runs from the beginning and is due immediately.
 fn begun<N: Node>(clock: PeerClock, node: N) -> Machine<N> {
     let mut machine = Machine::new(clock, Time(0));
     machine.begin(node);
@@ -111,12 +111,12 @@ fn begun<N: Node>(clock: PeerClock, node: N) -> Machine<N> {
     machine
 }
 
-/// What is played in a cell by the drawn scripts.
+/// Returns the match setup of a cell with generated scripts.
 pub(super) fn setup_of(cell: &Cell, seed: u64) -> Setup {
     open::setup(cell, seed, None)
 }
 
-/// A match being played.
+/// Match in progress.
 struct Run {
     cell: Cell,
     seed: u64,
@@ -124,21 +124,21 @@ struct Run {
     setup: Setup,
     world: VirtualWorld<Machine<Match>, Machine<Server>, LinkSchedule>,
     players: Vec<Player>,
-    referee: Referee,
+    server_node: ServerNode,
     traces: CommandTraces,
     divergence: Divergence,
-    /// The instant of tick 0.
+    /// Time of tick 0.
     origin: Time,
-    /// From when on it counts, and until when.
+    /// Measurement window.
     window: [Time; 2],
-    /// When it is over.
+    /// End of the match.
     end: Time,
-    look_at: Time,
-    /// What a server's states cost, where that is asked.
+    sample_at: Time,
+    /// Sizes of a server's state deltas, if measured.
     sizes: Option<StateSizes>,
-    /// When the host or the server goes, if it does.
+    /// Time at which the host or the server is lost, if it is.
     loss_at: Option<Time>,
-    /// What had gone over the net when it began to count, and when that ended.
+    /// Traffic totals at the start and at the end of the window.
     accounts: [Vec<Account>; 2],
 }
 
@@ -178,13 +178,13 @@ impl Run {
             counted,
             world: VirtualWorld::new(network, nodes.collect(), server),
             players: (0..players).map(|player| Player::new(player, cell, seed)).collect(),
-            referee: Referee::default(),
+            server_node: ServerNode::default(),
             traces: CommandTraces::new(scripts),
             divergence: Divergence::default(),
             origin: Time(0),
             window: [Time(u64::MAX); 2],
             end: Time(0).plus(BEGIN_MAX),
-            look_at: Time(u64::MAX),
+            sample_at: Time(u64::MAX),
             loss_at: None,
             accounts: [Vec::new(), Vec::new()],
             sizes: StateSizes::of(cell),
@@ -192,7 +192,7 @@ impl Run {
         }
     }
 
-    /// Until tick 0 is agreed.
+    /// Runs until tick 0 is agreed.
     fn begin(&mut self) -> Result<(), TrialError> {
         let origin = loop {
             let host = match &self.world.server {
@@ -209,7 +209,7 @@ impl Run {
         };
         let counted = if self.cell.experiment == Experiment::Outcome { BOTS_MAX } else { self.counted };
         let from = origin.plus(WARM_UP);
-        (self.origin, self.window, self.look_at) = (origin, [from, from.plus(counted)], from);
+        (self.origin, self.window, self.sample_at) = (origin, [from, from.plus(counted)], from);
         self.end = from.plus(counted).plus(TAIL);
         self.world.network.links.origin = Some(origin);
         self.traces.begin(origin);
@@ -222,7 +222,7 @@ impl Run {
         Ok(())
     }
 
-    /// The instant of tick 0 by the first player, once that is agreed.
+    /// Returns the time of tick 0 by the first player, once it is agreed.
     fn begins_at(&self) -> Option<Time> {
         let machine = &self.world.players[0];
         machine.node()?.begin().map(|local| machine.clock.instant(local))
@@ -237,7 +237,7 @@ impl Run {
                     (self.window[1], self.end) = (self.world.now(), self.world.now());
                     break;
                 }
-                // Who plays on is what is asked.
+                // In these experiments the match continues without some players.
                 Experiment::Outcome | Experiment::HostLost | Experiment::OneBadLink | Experiment::Scale => {}
                 _ if ended.clone().next().is_none() => {}
                 _ => {
@@ -257,9 +257,9 @@ impl Run {
         Ok(())
     }
 
-    /// To the next instant at which something happens, and what happens there.
+    /// Advances to the next event and handles it.
     fn step(&mut self) -> Result<(), TrialError> {
-        let marks = [self.look_at, self.window[0], self.window[1], self.loss_at.unwrap_or(self.end)];
+        let marks = [self.sample_at, self.window[0], self.window[1], self.loss_at.unwrap_or(self.end)];
         let now = self.world.now();
         let marks = marks.into_iter().filter(|&mark| mark > now).chain([self.end]);
         let acts = (0..self.players.len()).filter_map(|player| self.acts_at(player)).collect::<Vec<_>>();
@@ -279,27 +279,27 @@ impl Run {
         let node = self.world.players.len();
         if self.world.is_due(node) {
             let server = self.world.server.as_mut().expect("it is due");
-            self.referee.run(now, server, &mut self.traces);
+            self.server_node.run(now, server, &mut self.traces);
             let world = server.node().and_then(Server::world);
             if let (Some(sizes), Some(world)) = (&mut self.sizes, world) {
                 sizes.note(world.state());
             }
             self.world.transmit(node);
         }
-        if now >= self.look_at {
+        if now >= self.sample_at {
             let is_of_bots = self.cell.experiment == Experiment::Outcome;
-            self.look_at = now.plus(if is_of_bots { LOOK_AT_BOTS_EVERY } else { LOOK_EVERY });
+            self.sample_at = now.plus(if is_of_bots { SAMPLE_BOTS_EVERY } else { SAMPLE_EVERY });
             self.look();
         }
         Ok(())
     }
 
-    /// The next instant at which a bot before the screen acts.
+    /// Returns the time of the next action of a player's bot.
     fn acts_at(&self, player: usize) -> Option<Time> {
         self.players[player].acts_at().filter(|_| self.world.players[player].is_running())
     }
 
-    /// The beginning and the end of what counts, and the loss of the host.
+    /// Handles the start and the end of the window, and the loss of the host.
     fn mark(&mut self) {
         for (mark, begins) in self.window.into_iter().zip([true, false]) {
             let accounts = &mut self.accounts[usize::from(!begins)];
@@ -321,7 +321,7 @@ impl Run {
             if let Some(server) = &mut self.world.server {
                 server.crash();
             }
-            // The computer of player 0 may have had the server in it.
+            // The server may have run on the computer of player 0.
             if !is_served || self.cell.topology == super::row::Topology::Listen {
                 self.players[0].lose(now, &mut self.world.players[0]);
             }
@@ -340,7 +340,7 @@ impl Run {
         }
     }
 
-    /// Looks at all screens at once.
+    /// Samples all views at the same time.
     fn look(&mut self) {
         let now = self.world.now();
         if now >= self.window[1] {
@@ -353,7 +353,7 @@ impl Run {
         let here: Vec<&Player> = here.map(|(player, _)| player).collect();
         for (at, one) in here.iter().enumerate() {
             for other in &here[at + 1..] {
-                self.divergence.compare(&one.picture, &other.picture);
+                self.divergence.compare(&one.view, &other.view);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Validity of the study: checks that a wrong label, a broken prediction or a shifted clock fails.
+//! Validity of the study: checks that detect a wrong label, a broken prediction or a shifted clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,38 +11,38 @@ use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
 use net::Architecture;
 
-/// Written latencies are rounded to a thousandth of a millisecond.
+/// Tolerance for latencies, which are rounded to a thousandth of a millisecond.
 const ROUNDING_MS: f64 = 0.002;
-/// Largest share of orders that may be missing from the quantiles of a cell.
+/// Maximum share of a cell's commands that may be missing from the quantiles.
 const CENSORED_MAX: f64 = 0.02;
-/// The same where one player's link is bad: on a slow upstream what is ordered in the last 300 ms comes too late.
+/// Maximum share if one player's link is bad: on a slow upstream the commands of the last 300 ms arrive too late.
 const CENSORED_BAD_LINK_MAX: f64 = 0.03;
-/// A timer of a real match fires this late at most, p99.
+/// Maximum lateness of timers in a real match, p99, in milliseconds.
 const LATENESS_MAX_MS: f64 = 2.0;
-/// The fastest a node may run: 60 ticks a second, and what a clock may gain while it catches up.
+/// Maximum tick rate of a node: 60 per second, and the margin of a clock that catches up.
 const TICK_RATE_MAX: f64 = 66.0;
-/// Most failures of each check that are listed; the others are counted.
-const TOLD_MAX: usize = 20;
+/// Maximum number of listed failures per check; the others are only counted.
+const LISTED_MAX: usize = 20;
 
-/// What the checks found.
+/// Results of the checks.
 #[derive(Clone, Debug)]
 pub struct Validity {
-    /// Every check, in order.
+    /// Results of every check, in order.
     pub checks: Vec<CheckResult>,
 }
 
-/// One check over the whole study.
+/// Result of one check over the whole study.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CheckResult {
-    /// Its name.
+    /// Name of the check.
     pub name: &'static str,
-    /// What must hold.
+    /// Requirement.
     pub demand: &'static str,
-    /// How often it was asked.
+    /// Number of evaluations.
     pub asked: usize,
-    /// How often it did not hold.
+    /// Number of failures.
     pub failed: usize,
-    /// The first failures, each with cell, seed and numbers.
+    /// First failures, each with cell, seed and numbers.
     pub failures: Vec<String>,
 }
 
@@ -78,10 +78,10 @@ enum Run {
     Study(fn(&[CellSummary<'_>], &mut Log)),
 }
 
-/// Name, what must hold, and of what it is asked.
+/// Name, requirement, and subject of a check.
 type Check = (&'static str, &'static str, Run);
 
-/// Declares the checks: `"name" Of(check): "what must hold";`.
+/// Declares the checks: `"name" Subject(check): "requirement";`.
 macro_rules! checks {
     ($($name:literal $of:ident($check:ident): $demand:literal;)*) => {
         const CHECKS: &[Check] = &[$(($name, $demand, Run::$of($check)),)*];
@@ -113,7 +113,7 @@ checks! {
     "timers" Row(timers_hold): "no node outruns its clock, and timers of real matches fire within 2 ms (p99)";
 }
 
-/// How a check goes.
+/// Progress of a check.
 #[derive(Default)]
 struct Log {
     asked: usize,
@@ -127,7 +127,7 @@ impl Log {
     }
 }
 
-/// The match, or the cell, that is asked.
+/// Match or cell that is checked.
 struct Place<'a> {
     log: &'a mut Log,
     cell: &'a CellSummary<'a>,
@@ -141,7 +141,7 @@ impl Place<'_> {
             return;
         }
         self.log.failed += 1;
-        if self.log.failures.len() < TOLD_MAX {
+        if self.log.failures.len() < LISTED_MAX {
             let seed = self.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
             self.log.failures.push(format!("{}{seed}: {}", self.cell.cell, numbers()));
         }
@@ -150,8 +150,8 @@ impl Place<'_> {
 
 fn not_below_bounds(row: &MatchRow, place: &mut Place<'_>) {
     let bounds = place.cell.bounds();
-    // A peer that has fallen behind runs its own order as soon as it is sealed, and the others wait: in lockstep
-    // only the median of own orders is bounded by their path.
+    // A peer that has fallen behind runs its own command as soon as it is committed, and the others wait: in lockstep
+    // only the median of a player's own commands is bounded by their path.
     let own_ms = if row.cell.architecture == Architecture::ClientServer { bounds.own_ms } else { 0.0 };
     let spans = [
         ("own", &row.own_ms, own_ms),
@@ -168,7 +168,7 @@ fn not_below_bounds(row: &MatchRow, place: &mut Place<'_>) {
 
 fn medians_not_below_bounds(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let bounds = cell.bounds();
-    // With a server in a player's process half of the orders have another path than the other half.
+    // With a server in a player's process half of the commands have a different path from the other half.
     let is_mixed = cell.cell.topology == Topology::Listen && cell.cell.architecture != Architecture::P2p;
     for (name, span, bound) in [
         ("own", LatencyKind::Own, bounds.own_ms),
@@ -185,7 +185,7 @@ fn medians_not_below_bounds(cell: &CellSummary<'_>, place: &mut Place<'_>) {
 }
 
 fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
-    // Orders that reach some and not others are in some of the quantiles and not in others.
+    // Commands that do not reach all players are in only some of the quantiles.
     if row.cell.experiment == Experiment::HostLost {
         return;
     }
@@ -215,7 +215,7 @@ fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
             )
         });
     }
-    // A script gives its orders to the session at once.
+    // A script submits its commands to the session immediately.
     if let Some(captured) = row.captured_ms.p50() {
         place.demand(captured <= TICK_MS, || {
             format!("half of the orders were captured after {captured:.1} ms")
@@ -234,7 +234,7 @@ fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
 
 fn clocks_agree(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let Some(unfair) = mean(&cell.rows.iter().map(|row| row.unfair_ms).collect::<Vec<_>>()) else { return };
-    // A recorded link is each player's at other instants.
+    // A recorded link has different conditions for each player at any time.
     let is_alike = cell.cell.preset != TRACE
         && (cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p);
     if is_alike && cell.cell.experiment == Experiment::Defaults {
@@ -270,7 +270,7 @@ fn nothing_predicted(row: &MatchRow, place: &mut Place<'_>) {
     }
     let (shown, own) = (&row.own_predicted_ms, &row.own_ms);
     let mut pairs = shown.iter().zip(own.iter());
-    // Without prediction a server's state is shown as that of the others is: late.
+    // Without prediction a client interpolates a server's state, so that the player's own units are shown late, too.
     let holds = match row.cell.architecture {
         Architecture::ClientServer => pairs.all(|((_, shown), (_, own))| shown >= own - ROUNDING_MS),
         Architecture::P2p | Architecture::Relay => shown == own,
@@ -297,7 +297,7 @@ fn labels_fit(row: &MatchRow, place: &mut Place<'_>) {
 }
 
 fn repeats_cost(cells: &[CellSummary<'_>], log: &mut Log) {
-    // At 1 % of measured loss repeating begins: near it a match may be without.
+    // Updates are repeated from 1 % of measured loss on: near it a match may have no repeats.
     const LOSS_LEAST: f64 = 0.015;
     const MORE_LEAST: f64 = 1.2;
     for cell in cells.iter().filter(|cell| cell.cell.repeat_updates && cell.cell.loss > LOSS_LEAST) {
@@ -371,8 +371,8 @@ fn timers_hold(row: &MatchRow, place: &mut Place<'_>) {
 fn censored_is_bounded(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let sum = |count: fn(&MatchRow) -> u32| cell.rows.iter().map(|row| f64::from(count(row))).sum::<f64>();
     let (all, censored) = (sum(|row| row.commands), sum(|row| row.censored));
-    // Without any applied order there is no latency that could be wrong: the cell is reported as not playable.
-    // A link may be too slow for what is asked of it: its table says how much is not applied.
+    // Without any applied command there is no latency to check: the cell is reported as not playable. A link may be too
+    // slow for its load: its table has the share that is not applied.
     if cell.cell.experiment == Experiment::HostLost
         || cell.is_unplayable()
         || slow_link_of(cell.cell).is_some()
@@ -384,7 +384,7 @@ fn censored_is_bounded(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     place.demand(censored <= most * all, || format!("{censored} of {all} orders were not applied"));
 }
 
-/// The cells in which players meet the same, each group under all its architectures.
+/// Groups the cells with the same conditions, one per architecture.
 fn conditions<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Vec<&'a CellSummary<'a>>> {
     let mut groups: Vec<Vec<&CellSummary<'_>>> = Vec::new();
     for cell in cells {
@@ -418,7 +418,7 @@ fn seeds_agree(cells: &[CellSummary<'_>], log: &mut Log) {
 
 fn orders_agree(cells: &[CellSummary<'_>], log: &mut Log) {
     for group in conditions(cells) {
-        // Bots give the orders that the world asks for, and a lost host gives none.
+        // Bots react to the world, and a lost host gives no commands.
         if matches!(group[0].cell.experiment, Experiment::Outcome | Experiment::HostLost) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Cells and numbers as a reader wants them.
+//! Text for cells and numbers.
 
 use super::preset::bad_link_of;
 use super::row::{Cell, Experiment, Topology};
@@ -7,7 +7,7 @@ use core::fmt;
 use net::Architecture;
 use sim::TickRate;
 
-/// What is not mentioned: two players, a hero and six minions each, a little jitter.
+/// Default settings, which are omitted elsewhere: two players, a hero and six minions each, and low jitter.
 pub const USUAL: &str =
     "2 players, 14 units, 5 ms jitter (0 at 0 ms RTT), prediction on, unless said otherwise";
 const PLAYERS: u8 = 2;
@@ -21,7 +21,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// What the players meet: `100 ms RTT and 2 % loss with 4 players`.
+/// Describes the conditions: `100 ms RTT and 2 % loss with 4 players`.
 #[must_use]
 pub fn condition(cell: &Cell) -> String {
     let mut with = Vec::new();
@@ -47,14 +47,14 @@ pub fn condition(cell: &Cell) -> String {
     link(cell) + &with
 }
 
-/// The same as the beginning of a sentence.
+/// Describes the conditions as the beginning of a sentence.
 #[must_use]
 pub fn at(cell: &Cell) -> String {
     let word = if cell.preset.is_empty() { "At" } else { "On" };
     format!("{word} {}", condition(cell))
 }
 
-/// The link between two players: `100 ms RTT and 2 % loss`, `4g (90 ms RTT, 15 ms jitter and 0.5 % loss)`.
+/// Describes the link between two players: `100 ms RTT and 2 % loss`, `4g (90 ms RTT, 15 ms jitter and 0.5 % loss)`.
 #[must_use]
 pub fn link(cell: &Cell) -> String {
     let usual = if cell.rtt_ms > 0.0 { JITTER_MS } else { 0.0 };
@@ -67,7 +67,7 @@ pub fn link(cell: &Cell) -> String {
     if cell.preset.is_empty() { link } else { format!("{} ({link})", cell.preset) }
 }
 
-/// An architecture with its settings: `client-server (20 updates/s, server half-way)`.
+/// Describes an architecture with its settings: `client-server (20 updates/s, server half-way)`.
 #[must_use]
 pub fn name(cell: &Cell) -> String {
     let setting = setting(cell);
@@ -78,7 +78,7 @@ pub fn name(cell: &Cell) -> String {
     }
 }
 
-/// The same in few words: `client-server 20/s, midway`.
+/// Abbreviates an architecture with its settings: `client-server 20/s, midway`.
 #[must_use]
 pub fn brief(cell: &Cell) -> String {
     let place = topology(cell.topology);
@@ -94,7 +94,7 @@ pub fn brief(cell: &Cell) -> String {
     }
 }
 
-/// The settings of a server: `20 updates/s, server half-way`; in p2p nothing but a fixed input delay.
+/// Describes the settings of a server: `20 updates/s, server half-way`; in p2p only a fixed input delay.
 #[must_use]
 pub fn setting(cell: &Cell) -> String {
     match cell.architecture {
@@ -110,8 +110,8 @@ pub fn setting(cell: &Cell) -> String {
     }
 }
 
-/// How far in the past the others are shown: `interpolation delay 2 updates`. Prediction shows what is confirmed, and
-/// beyond it.
+/// Describes the interpolation delay of the others: `interpolation delay of 2 updates`. `None` for a predicting view,
+/// which shows the confirmed state and beyond.
 fn late(cell: &Cell) -> Option<String> {
     let updates = if cell.interpolation == 1 { "update" } else { "updates" };
     let of = if cell.mixed { "others at an " } else { "" };
@@ -119,7 +119,7 @@ fn late(cell: &Cell) -> Option<String> {
         .then(|| format!("{of}interpolation delay of {} {updates}", cell.interpolation))
 }
 
-/// The input delay of lockstep: `input delay fixed at 100 ms`.
+/// Describes the input delay of lockstep: `input delay fixed at 100 ms`.
 #[must_use]
 pub fn input_delay(cell: &Cell) -> String {
     match cell.fixed_delay {
@@ -128,7 +128,7 @@ pub fn input_delay(cell: &Cell) -> String {
     }
 }
 
-/// How wrong the clocks are: `clocks 50 ppm too fast and too slow`.
+/// Describes the error of the clocks: `clocks 50 ppm too fast and too slow`.
 #[must_use]
 pub fn drift(cell: &Cell) -> String {
     match cell.drift_ppm {
@@ -137,7 +137,7 @@ pub fn drift(cell: &Cell) -> String {
     }
 }
 
-/// What the screen shows.
+/// Describes the view.
 #[must_use]
 pub fn view(cell: &Cell) -> String {
     match (cell.prediction, late(cell).filter(|_| cell.updates > 0)) {
@@ -148,7 +148,7 @@ pub fn view(cell: &Cell) -> String {
     }
 }
 
-/// What is wrong with the last player's link: `5 % loss`, or `nothing`.
+/// Describes the impairment of the last player's link: `5 % loss`, or `nothing wrong`.
 #[must_use]
 pub fn bad_link(cell: &Cell) -> String {
     if cell.upstream_kbit_s > 0 {
@@ -160,7 +160,7 @@ pub fn bad_link(cell: &Cell) -> String {
     known.unwrap_or(name).to_owned()
 }
 
-/// Where the server is.
+/// Describes the location of the server.
 #[must_use]
 pub fn place(topology: Topology, server: &str) -> String {
     match topology {
@@ -171,7 +171,7 @@ pub fn place(topology: Topology, server: &str) -> String {
     }
 }
 
-/// An experiment: its key in JSON, its question, and how it is played.
+/// Returns an experiment's key in JSON, its question, and its conditions.
 #[must_use]
 pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
     match experiment {
@@ -203,7 +203,7 @@ pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
     }
 }
 
-/// A name in a table.
+/// Returns the name of a location in a table.
 #[must_use]
 pub const fn topology(topology: Topology) -> &'static str {
     match topology {
@@ -214,21 +214,21 @@ pub const fn topology(topology: Topology) -> &'static str {
     }
 }
 
-/// A share as `2 %`.
+/// Formats a share as `2 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     format!("{} %", short(100.0 * share))
 }
 
-/// A given number without needless digits.
+/// Formats a setting without unnecessary digits.
 #[must_use]
 pub fn short(number: f64) -> String {
     let hundredths = (number * 100.0).round() / 100.0;
-    // Never "-0".
+    // Adding 0.0 avoids "-0".
     format!("{}", hundredths + 0.0)
 }
 
-/// A measured number with the digits it deserves.
+/// Formats a measured number with appropriate precision.
 #[must_use]
 pub fn measured(number: f64) -> String {
     let text = if number.abs() < 0.995 { format!("{number:.2}") } else { format!("{number:.1}") };
@@ -239,13 +239,13 @@ pub fn measured(number: f64) -> String {
     }
 }
 
-/// A mean, or a dash.
+/// Formats a mean, or a dash.
 #[must_use]
 pub fn value(mean: Option<Mean>) -> String {
     mean.map_or_else(|| "–".into(), |mean| measured(mean.value))
 }
 
-/// A mean with its interval in brackets.
+/// Formats a mean with its interval in brackets.
 #[must_use]
 pub fn with_interval(mean: Option<Mean>) -> String {
     let value = value(mean);

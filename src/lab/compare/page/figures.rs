@@ -1,4 +1,4 @@
-//! The figures of the page: which cells are drawn against what.
+//! Figures of the page: the cells and axes of each.
 
 mod headline;
 mod scale;
@@ -15,27 +15,27 @@ use crate::compare::summary::CellSummary;
 use crate::compare::wording;
 use net::Architecture;
 
-/// Round trip and loss of the setting that is looked at closely, as near as the study comes to them.
+/// Round trip in milliseconds and loss of the detailed setting; the nearest cells of the study are taken.
 const CLOSE_UP: (f64, f64) = (100.0, 0.02);
-/// The pen of lines without an architecture.
+/// Pen of lines without an architecture.
 const REFERENCE: Pen = Pen { ink: 6, marker: Marker::None, dash: Dash::Dashed };
 const RTT_AXIS: &str = "round trip between the players, ms";
 
-/// A figure: panels of one kind with one legend.
+/// Figure: panels of one kind with one legend.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
-    /// For links to it.
+    /// Id of the element, for links.
     pub(super) id: &'static str,
-    /// What it shows.
+    /// Title.
     pub(super) title: &'static str,
-    /// How it is read.
+    /// Caption that explains how to read the figure.
     pub(super) text: String,
-    /// The panels with their titles.
+    /// Panels with their titles.
     pub(super) panels: Vec<(String, Plot)>,
 }
 
 impl Figure {
-    /// What each line of any panel is, once.
+    /// Returns the legend: the name of each line of any panel, once.
     pub(super) fn legend(&self) -> Vec<(Pen, &str)> {
         let mut legend: Vec<(Pen, &str)> = Vec::new();
         for line in self.panels.iter().flat_map(|(_, plot)| &plot.lines) {
@@ -48,7 +48,7 @@ impl Figure {
     }
 }
 
-/// The figures that come first, in the order of their numbers.
+/// Returns the headline figures, in the order of their numbers.
 pub(in crate::compare) fn headline(analysis: &Analysis<'_>) -> Vec<Figure> {
     let grid = Grid::of(analysis.cells, Experiment::Defaults);
     let all = [
@@ -61,14 +61,14 @@ pub(in crate::compare) fn headline(analysis: &Analysis<'_>) -> Vec<Figure> {
     all.into_iter().filter(|figure| !figure.panels.is_empty()).collect()
 }
 
-/// The others that the study has rows for.
+/// Returns the other figures for which the study has rows.
 pub(super) fn further(analysis: &Analysis<'_>) -> Vec<Figure> {
     let grid = Grid::of(analysis.cells, Experiment::Defaults);
     let all = [Some(own_latency(&grid)), distributions(&grid), bandwidth(analysis, &grid)];
     all.into_iter().flatten().filter(|figure| !figure.panels.is_empty()).collect()
 }
 
-/// The cells in which only round trip, loss and architecture vary: everything else is what most cells have.
+/// Cells in which only round trip, loss and architecture vary; everything else has the most frequent value.
 pub(super) struct Grid<'a> {
     pub(super) cells: Vec<&'a CellSummary<'a>>,
 }
@@ -80,12 +80,12 @@ impl<'a> Grid<'a> {
             cell.cell.experiment == experiment && cell.cell.preset.is_empty() && Some(cell.source) == first
         };
         let mut cells: Vec<&CellSummary<'_>> = cells.iter().filter(is_asked).collect();
-        // One factor after the other, so that what is left really has all of them.
+        // One factor after the other, so that the remaining cells have all of them.
         let same = |cell: &CellSummary<'_>| {
             (cell.cell.players, cell.cell.units, cell.cell.prediction, cell.cell.mixed, cell.cell.drift_ppm)
         };
         keep_most(&mut cells, same);
-        // Neighbours have no jitter to speak of.
+        // Without a round trip there is no jitter worth modelling, so those cells are filtered on their own.
         let jitter = |cell: &CellSummary<'_>| cell.cell.jitter_ms.to_bits();
         let (mut near, mut far): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.rtt_ms == 0.0);
@@ -93,7 +93,7 @@ impl<'a> Grid<'a> {
         keep_most(&mut far, jitter);
         near.append(&mut far);
         let mut cells = near;
-        // A setting that was tried at one link alone is no line.
+        // A setting that was tried on a single link is not a line.
         let mut links: BTreeMap<_, usize> = BTreeMap::new();
         cells.iter().for_each(|cell| *links.entry(setting(cell.cell)).or_default() += 1);
         let most = links.values().copied().max().unwrap_or(0);
@@ -101,28 +101,28 @@ impl<'a> Grid<'a> {
         Self { cells }
     }
 
-    /// Losses from low to high.
+    /// Returns the losses in ascending order.
     pub(super) fn losses(&self) -> Vec<f64> {
         distinct(self.cells.iter().map(|cell| cell.cell.loss))
     }
 
-    /// Round trips from short to long.
+    /// Returns the round trips in ascending order.
     pub(super) fn rtts(&self) -> Vec<f64> {
         distinct(self.cells.iter().map(|cell| cell.cell.rtt_ms))
     }
 
-    /// Architectures with their settings, each by its first cell.
+    /// Returns the first cell of each architecture with its settings.
     pub(super) fn settings(&self) -> Vec<&'a CellSummary<'a>> {
         let first: BTreeMap<_, _> = self.cells.iter().rev().map(|&cell| (setting(cell.cell), cell)).collect();
         first.into_values().collect()
     }
 
-    /// Whether a cell is one of them.
+    /// Whether a cell belongs to the grid.
     pub(super) fn has(&self, cell: &CellSummary<'_>) -> bool {
         self.cells.iter().any(|one| core::ptr::eq(*one, cell))
     }
 
-    /// The cells of a line, with that loss.
+    /// Returns the cells of a line with a given loss.
     fn line(&self, first: &CellSummary<'_>, loss: f64) -> Vec<&'a CellSummary<'a>> {
         let is_of =
             |cell: &&&CellSummary<'_>| cell.cell.loss == loss && setting(cell.cell) == setting(first.cell);
@@ -134,7 +134,7 @@ impl<'a> Grid<'a> {
         self.cells.iter().filter(is_at).copied().collect()
     }
 
-    /// The cells of the link that is looked at closely, with the loss nearest to `loss`.
+    /// Returns the cells of the detailed link, with the loss nearest to `loss`.
     fn close_up(&self, loss: f64) -> Vec<&'a CellSummary<'a>> {
         let nearest = |all: Vec<f64>, to: f64| {
             all.into_iter().min_by(|a, b| (a - to).abs().total_cmp(&(b - to).abs())).unwrap_or(0.0)
@@ -143,7 +143,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Keeps the cells whose key is the most frequent one.
+/// Keeps the cells with the most frequent key.
 fn keep_most<K: Ord + Copy>(cells: &mut Vec<&CellSummary<'_>>, key: impl Fn(&CellSummary<'_>) -> K) {
     let mut counts: BTreeMap<K, usize> = BTreeMap::new();
     cells.iter().for_each(|cell| *counts.entry(key(cell)).or_default() += 1);
@@ -151,7 +151,7 @@ fn keep_most<K: Ord + Copy>(cells: &mut Vec<&CellSummary<'_>>, key: impl Fn(&Cel
     cells.retain(|cell| most.is_some_and(|(most, _)| key(cell) == most));
 }
 
-/// What makes a line of a plot.
+/// Returns the key of a plot's line: cells with the same key are joined.
 pub(super) fn setting(cell: &Cell) -> (Architecture, Topology, (u32, bool), u32, u32) {
     let late = if cell.prediction && !cell.mixed { 0 } else { cell.interpolation };
     (cell.architecture, cell.topology, (cell.updates, cell.repeat_updates), late, cell.fixed_delay)
@@ -164,7 +164,7 @@ fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The same architecture and place of the server look the same in every figure.
+/// Returns the pen of a cell: an architecture and location of the server look the same in every figure.
 fn pen(cell: &Cell) -> Pen {
     let (ink, marker) = match (cell.architecture, cell.topology) {
         (Architecture::P2p, _) => (0, Marker::Disc),
@@ -191,7 +191,7 @@ fn own_latency(grid: &Grid<'_>) -> Figure {
     }
 }
 
-/// A panel for each loss: latencies against the round trip, and what no protocol can beat.
+/// Plots latencies against the round trip, one panel per loss, with the lower bound of any protocol.
 fn latency(
     grid: &Grid<'_>,
     title: &str,
@@ -221,7 +221,7 @@ fn latency(
     grid.losses().into_iter().map(panel).collect()
 }
 
-/// A line for each bound; architectures with the same bound share it.
+/// Plots a line for each bound; architectures with the same bound share it.
 fn bounds(grid: &Grid<'_>, loss: f64, bound: fn(&CellSummary<'_>) -> f64) -> Vec<Line> {
     struct Bound {
         line: Vec<(f64, f64)>,
@@ -261,7 +261,7 @@ fn distributions(grid: &Grid<'_>) -> Option<Figure> {
         let (mut lines, mut marked) = (Vec::new(), Vec::new());
         for cell in &cells {
             let (mut points, pen) = (mean_quantiles(cell, kind), pen(cell.cell));
-            // A few points of each line carry its marker, so that shape tells what colour does.
+            // A few points of each line have its marker, so that the shape conveys the same as the colour.
             let markers = points.iter().filter(|point| [5.0, 25.0, 50.0, 75.0, 95.0].contains(&point.at.1));
             marked.push(Line::marked(markers.cloned().collect(), pen, wording::name(cell.cell)));
             points.truncate(points.len().saturating_sub(1));
@@ -281,7 +281,7 @@ fn distributions(grid: &Grid<'_>) -> Option<Figure> {
     Some(Figure { id: "distributions", title: "Distributions", text, panels })
 }
 
-/// Each quantile's mean over the matches, as milliseconds and percent.
+/// Averages each quantile over the matches; returns points of milliseconds and percent.
 fn mean_quantiles(cell: &CellSummary<'_>, kind: LatencyKind) -> Vec<Point> {
     let mut quantiles: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (share, ms) in cell.rows.iter().flat_map(|row| kind.of(row).iter()) {
@@ -306,7 +306,7 @@ fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
         let offset = (lane as f64 - (cells.len() as f64 - 1.0) / 2.0) * 0.24;
         let pen = pen(cell.cell);
         for (at, &(_, measure)) in NODES.iter().enumerate() {
-            // Without a server there is no traffic of one.
+            // Without a server there is no server traffic.
             let Some(mean) = cell.mean(measure).filter(|mean| mean.value > 0.0) else { continue };
             let x = at as f64 + offset;
             let stem = vec![Point::at(x, 0.0), Point::of(x, mean)];
@@ -329,7 +329,7 @@ fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
 
 const TRAFFIC_AXIS: &str = "kbit/s with headers";
 
-/// What all nodes send at each level of a factor.
+/// Plots the traffic of all nodes at each level of a factor.
 fn by_factor(
     analysis: &Analysis<'_>,
     cells: &[&CellSummary<'_>],

@@ -1,4 +1,4 @@
-//! The figures that come first as files: each a picture that needs nothing beside it, and the numbers of three as a table.
+//! Export of the headline figures as standalone SVG files, and of the data of three as CSV.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -7,21 +7,21 @@ use super::figures::{Figure, headline};
 use super::plot::{self, Plot};
 use crate::compare::analysis::Analysis;
 
-/// Width and height of a panel, with room for its title.
+/// Width and height of a panel, including its title.
 const PANEL: [u32; 2] = [480, 384];
-/// Panels beside each other.
+/// Number of panels side by side.
 const COLUMNS: u32 = 2;
-/// Most letters of a name that has another beside it.
+/// Maximum length of a legend's name that shares a line with another, in characters.
 const LEGEND_LETTERS_MAX: usize = 48;
 /// Height of a line of the legend, and of a title.
 const LINE: u32 = 28;
 
-/// The names and the contents of `figure-1.svg` and so on, and of `figures.csv`: a line for each point with its
-/// figure, panel, series, place on the horizontal axis, mean and the ends of its 95 % interval.
+/// Returns names and contents of `figure-1.svg` and so on, and of `figures.csv`: one line per point with figure, panel,
+/// series, position on the horizontal axis, mean and the ends of its 95 % interval.
 #[must_use]
 pub fn figure_files(analysis: &Analysis<'_>) -> Vec<(String, String)> {
     let figures = headline(analysis);
-    // Those of what latency decides and of scale are in tables of their own.
+    // The data of the outcome and scale figures are in tables of their own.
     let first = ["figure-1", "figure-2", "figure-3"];
     let measured = figures.iter().filter(|figure| first.contains(&figure.id));
     let mut lines: Vec<String> = measured.flat_map(numbers).collect();
@@ -31,7 +31,7 @@ pub fn figure_files(analysis: &Analysis<'_>) -> Vec<(String, String)> {
     pictures.chain([("figures.csv".to_owned(), table)]).collect()
 }
 
-/// A line for each measured point; bounds are not measured.
+/// Formats one line per measured point; bounds are not measured.
 fn numbers(figure: &Figure) -> impl Iterator<Item = String> {
     let of_panel = |(title, plot): &(String, Plot)| {
         let lines = plot.lines.iter().filter(|line| !line.name.is_empty() && !line.name.starts_with("bound"));
@@ -51,11 +51,11 @@ fn decimals(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// All panels of a figure under its legend, by day and by night.
+/// Renders all panels of a figure under its legend, with colours for light and dark mode.
 fn picture(figure: &Figure) -> String {
     let colours = STYLE.split("@media print").next().unwrap_or_default();
     let legend = figure.legend();
-    // Long names stand below each other.
+    // Long names are listed one per line.
     let is_long = legend.iter().any(|(_, name)| name.chars().count() > LEGEND_LETTERS_MAX);
     let beside = if is_long { 1 } else { COLUMNS };
     let top = LINE * (legend.len() as u32).div_ceil(beside) + 8;

@@ -1,4 +1,4 @@
-//! From the traces of a match to its row. All processes of a machine share the clock of their traces.
+//! Conversion of a match's traces to its row. All processes of a machine share the clock of their traces.
 
 use core::time::Duration;
 use serde_json::Value;
@@ -12,30 +12,30 @@ use game::Script;
 use net::{Architecture, Time};
 use sim::PLAYERS_MAX;
 
-/// Bytes of an IPv4 and a UDP header.
+/// Size of an IPv4 and a UDP header, in bytes.
 const HEADER_BYTES: u64 = 28;
-/// Most lines of a trace: an hour of four players.
+/// Maximum number of lines of a trace: an hour of four players.
 const LINES_MAX: usize = 4_000_000;
 
-/// What one player's process wrote down. Times are microseconds of the clock that all share.
+/// Trace of one player's process. Times are in microseconds of the shared clock.
 pub(super) struct NodeTrace {
-    /// The instant of tick 0.
+    /// Time of tick 0.
     begin: u64,
-    /// Own commands: when each was meant, and when the session had it.
+    /// Intended and capture time of each of the player's commands.
     given: Vec<(u64, u64)>,
-    /// By player, each command in the order in which they ran.
+    /// Commands in the order in which they ran, by player.
     applied: [Vec<Applied>; PLAYERS_MAX],
-    /// When this node ran each tick.
+    /// Time at which this node ran each tick.
     ran_at: BTreeMap<u64, u64>,
     stalls: Vec<Stalled>,
 }
 
-/// A command that ran here.
+/// Command that ran here.
 #[derive(Clone, Copy)]
 struct Applied {
-    /// When the confirmed world ran it.
+    /// Time at which the confirmed world ran it.
     at: u64,
-    /// When the screen first showed it.
+    /// Time at which the view first showed it.
     shown: u64,
 }
 
@@ -84,15 +84,15 @@ impl NodeTrace {
         }
     }
 
-    /// What counts, in the clock of the traces.
+    /// Returns the measurement window, in the clock of the traces.
     fn window(&self, counted: Duration) -> [u64; 2] {
         let from = self.begin + WARM_UP.as_micros() as u64;
         [from, from + counted.as_micros() as u64]
     }
 }
 
-/// The row of a match. The instants in a server, what became of bytes on the way, and what screens showed beside
-/// the commands are known in virtual time alone, and so are a client's stalls.
+/// Computes the row of a match. Times inside a server, the fate of bytes in the network, the content of views except
+/// commands, and a client's stalls are known only in virtual time.
 pub(super) fn row(
     cell: &Cell,
     seed: u64,
@@ -132,11 +132,11 @@ pub(super) fn row(
         whole_kbit_s_down: net.kbit_s(net.received) / players,
         packets_s_up: net.packets_sent as f64 / net.seconds / players,
         packets_s_down: net.packets_received as f64 / net.seconds / players,
-        // What came from the server, and what went to it.
+        // The server sends what the players receive, and receives what they send.
         server_kbit_s_up: if is_p2p { 0.0 } else { net.kbit_s(net.received) },
         server_kbit_s_down: if is_p2p { 0.0 } else { net.kbit_s(net.sent) },
         cpu_us_per_tick: mean(results, "cpu_us_per_tick"),
-        // The server's is the last result.
+        // The server's result is the last.
         memory_bytes: results.last().and_then(|result| result["memory_bytes"].as_u64()),
         state_hash: hash(&results[0]),
         source: Source::Real,
@@ -147,8 +147,8 @@ pub(super) fn row(
     })
 }
 
-/// Adds one order of `player`: its number, and when it was meant and captured. Without `is_decided_here` no node
-/// that wrote a trace decides when it runs.
+/// Adds a command of `player`, with its index, and its intended and capture times. Without `is_decided_here` no node
+/// with a trace decides the tick of the command.
 fn add(
     latencies: &mut Latencies,
     (player, number): (usize, usize),
@@ -160,7 +160,7 @@ fn add(
     let Some(seen) = traces.iter().map(seen).collect::<Option<Vec<_>>>() else {
         return latencies.censor();
     };
-    // A clock that all share: what comes later is later.
+    // The clock is shared, so differences of times are exact.
     let after = |at: u64| at.saturating_sub(meant) as f64 / 1000.0;
     let decided = seen.iter().map(|applied| applied.at).min().filter(|_| is_decided_here);
     let seen = seen.iter().enumerate().map(|(node, &Applied { at, shown })| {
@@ -171,7 +171,7 @@ fn add(
     latencies.add(player, after(captured), decided.map(after), seen);
 }
 
-/// Stalled milliseconds second by second, how many stalls, and milliseconds by network and computer; all but the
+/// Returns stalled milliseconds by second, the number of stalls, and milliseconds by network and computer; all but the
 /// count are means over the players.
 fn stalls(traces: &[NodeTrace], counted: Duration) -> (Series, u32, [f64; 2]) {
     let mut by_s = vec![0.0; counted.as_secs_f64().ceil() as usize];
@@ -211,7 +211,7 @@ fn ticks_in(trace: &NodeTrace, counted: Duration) -> usize {
     trace.ran_at.values().filter(|&&at| (from..to).contains(&at)).count()
 }
 
-/// What all players together sent and received in the whole match, with headers.
+/// Traffic of all players together in the whole match, with headers.
 struct Traffic {
     sent: u64,
     received: u64,
@@ -255,7 +255,7 @@ mod tests {
     use game::ScriptLine;
     use sim::Command;
 
-    /// Two players; the first gives one command at 6 s, which both run 40 ms later in tick 362.
+    /// Returns the traces of two players; the first gives one command at 6 s, which both run 40 ms later in tick 362.
     fn traces() -> Vec<NodeTrace> {
         let line = |at_us| ScriptLine { at_us, command: Command::Banner };
         let own = [
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_each_instant_of_a_command() {
+    fn a_row_has_each_latency_of_a_command() {
         let result: Value = serde_json::json!({
             "ticks": 960, "state_hash": "00000000000000aa", "cpu_us_per_tick": 100.0,
             "net": { "bytes_sent": 1000, "packets_sent": 10, "bytes_received": 900, "packets_received": 9 },

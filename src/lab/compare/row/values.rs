@@ -1,4 +1,4 @@
-//! The values of a row that are more than a number: quantiles, and a series of seconds.
+//! Values of a row that are not single numbers: quantiles, and series of seconds.
 
 use core::str::FromStr;
 use serde::{Deserialize, Serialize};
@@ -6,40 +6,40 @@ use serde::{Deserialize, Serialize};
 use super::{QUANTILES, Quantiles};
 use crate::compare::metric::Percentile;
 
-/// The value of `sorted` at the nearest rank to a share: a value that was measured.
+/// Returns the nearest-rank quantile of `sorted`, which is always a measured value.
 pub(in crate::compare) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1).min(sorted.len().checked_sub(1)?)).copied()
 }
 
 impl Quantiles {
-    /// Of what was measured, in any order.
+    /// Computes the quantiles of measurements in any order.
     #[must_use]
     pub fn of(mut measured: Vec<f64>) -> Self {
         measured.sort_unstable_by(f64::total_cmp);
         Self(QUANTILES.iter().filter_map(|&share| quantile(&measured, share)).map(rounded).collect())
     }
 
-    /// Of the values of all quantiles in order; `None` if their number is another.
+    /// Creates quantiles from their values in order; `None` if their number is wrong.
     #[must_use]
     pub fn of_sorted(values: Vec<f64>) -> Option<Self> {
         (values.len() == QUANTILES.len()).then_some(Self(values))
     }
 
-    /// The value below which that share of the measured values lies.
+    /// Returns a percentile.
     #[must_use]
     pub fn at(&self, percentile: Percentile) -> Option<f64> {
         let place = QUANTILES.iter().position(|&share| share == percentile.share())?;
         self.0.get(place).copied()
     }
 
-    /// The median.
+    /// Returns the median.
     #[must_use]
     pub fn p50(&self) -> Option<f64> {
         self.at(Percentile::P50)
     }
 
-    /// Each quantile's share and value.
+    /// Returns the share and the value of each quantile.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64)> {
         QUANTILES.into_iter().zip(self.0.iter().copied())
     }
@@ -51,21 +51,21 @@ impl Quantiles {
 pub struct Series(pub Vec<f64>);
 
 impl Series {
-    /// Of these values, rounded as the file has them.
+    /// Rounds values to the precision of the file.
     #[must_use]
     pub fn of(values: impl Iterator<Item = f64>) -> Self {
         Self(values.map(rounded).collect())
     }
 }
 
-/// A thousandth is finer than anything that is measured. Rows have the numbers of their file, so that a page made again
-/// from the file is the same to the byte.
+/// Rounds to thousandths, finer than any measurement. Rows in memory have the precision of the file, so that a page
+/// rebuilt from the file is the same, byte for byte.
 fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
 impl From<Series> for String {
-    /// Numbers in one field, with spaces between them.
+    /// Joins the numbers with spaces, for a single field.
     fn from(Series(numbers): Series) -> Self {
         numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_values_that_were_measured() {
+    fn quantiles_are_measured_values() {
         let quantiles = Quantiles::of((1..=100).map(f64::from).rev().collect());
         let found =
             [Percentile::P50, Percentile::P95, Percentile::P99].map(|percentile| quantiles.at(percentile));

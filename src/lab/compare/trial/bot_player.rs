@@ -1,4 +1,4 @@
-//! A bot that sees what a screen shows and acts on the wall clock, as a person would.
+//! A bot that sees only a player's view and acts in wall-clock time, as a person would.
 
 use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
@@ -9,21 +9,21 @@ use bot::{Bot, BotLevel};
 use net::Time;
 use sim::{HeroControl, PlayerId, PlayerInput, Tick, World};
 
-/// From what it sees to its action: at least this,
+/// Minimum reaction time from a view to an action.
 const REACTION: Duration = Duration::from_millis(170);
-/// and up to so much more, uniformly.
+/// Maximum addition to it, uniformly distributed, in microseconds.
 const SPREAD_US: u64 = 60_000;
 
-/// A bot before a screen.
+/// Bot that plays from a view.
 #[derive(Debug)]
 pub(super) struct BotPlayer {
     bot: Bot,
     rng: ChaCha8Rng,
-    /// The last tick that it has seen.
+    /// Last tick that it has seen.
     seen: Option<Tick>,
-    /// What its hands hold once all that waits is done.
+    /// Hero control after all pending actions.
     hero: HeroControl,
-    /// What it will do, and when.
+    /// Pending actions with their times.
     waiting: VecDeque<(Time, PlayerInput)>,
 }
 
@@ -35,7 +35,7 @@ impl BotPlayer {
         Self { bot, rng, seen: None, hero: HeroControl::default(), waiting: VecDeque::new() }
     }
 
-    /// Looks at what is drawn, and decides if it is a new tick.
+    /// Looks at the view, and decides on an action if the tick is new.
     pub(super) fn look(&mut self, now: Time, drawn: &World) {
         let tick = drawn.state().tick();
         if self.seen.replace(tick) == Some(tick) {
@@ -48,17 +48,17 @@ impl BotPlayer {
         self.hero = input.hero;
         let after = Duration::from_micros(self.rng.next_u64() % SPREAD_US);
         let at = now.plus(REACTION + after);
-        // Hands do one thing after the other.
+        // Actions keep their order.
         let at = self.waiting.back().map_or(at, |&(last, _)| at.max(last));
         self.waiting.push_back((at, input));
     }
 
-    /// When it acts next.
+    /// Returns the time of the next action.
     pub(super) fn acts_at(&self) -> Option<Time> {
         self.waiting.front().map(|&(at, _)| at)
     }
 
-    /// What it does by now.
+    /// Takes the next action that is due.
     pub(super) fn act(&mut self, now: Time) -> Option<PlayerInput> {
         self.acts_at().filter(|&at| at <= now)?;
         self.waiting.pop_front().map(|(_, input)| input)
@@ -72,7 +72,7 @@ mod tests {
     use sim::TickInputs;
 
     #[test]
-    fn it_acts_on_the_wall_clock_after_what_it_saw() {
+    fn a_bot_reacts_in_wall_clock_time_to_its_view() {
         let mut world = World::new(setup_of(&Cell::default(), 1));
         let mut player = BotPlayer::new(0, &world, 7);
         let (mut seen, mut acted) = (Vec::new(), Vec::new());
@@ -80,7 +80,7 @@ mod tests {
             let now = Time(u64::from(tick) * 16_667);
             let before = player.waiting.len();
             player.look(now, &world);
-            // Once more at the same tick is nothing new.
+            // A second look at the same tick has no effect.
             player.look(now, &world);
             assert!(player.waiting.len() <= before + 1);
             if player.waiting.len() > before {

@@ -1,4 +1,4 @@
-//! The trace of each command: its instants from input to screen.
+//! Trace of each command: its times from input to display.
 
 use twox_hash::XxHash3_64;
 
@@ -9,17 +9,17 @@ use sim::{Command, PLAYERS_MAX, Tick, TickInputs};
 /// Frames per second of every display.
 const FRAMES_PER_S: u64 = 60;
 
-/// The instants of one command.
+/// Times of one command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandTrace {
     pub(super) intended: Time,
-    /// When the session had it; nothing if it could not take it.
+    /// Time at which the session took it; `None` if it could not.
     pub(super) captured: Option<Time>,
-    /// In which tick it ran.
+    /// Tick in which it ran.
     pub(super) tick: Option<Tick>,
-    /// By player: when the confirmed state there had it.
+    /// Time at which the confirmed state had it, by player.
     pub(super) confirmed: [Option<Time>; PLAYERS_MAX],
-    /// By player: when the state shown there had it.
+    /// Time at which the displayed state had it, by player.
     pub(super) shown: [Option<Time>; PLAYERS_MAX],
 }
 
@@ -27,22 +27,22 @@ pub(super) struct CommandTrace {
 #[derive(Debug)]
 pub(super) struct CommandTraces {
     scripts: Vec<Script>,
-    /// By player; those given so far.
+    /// Commands given so far, by player.
     traces: Vec<Vec<CommandTrace>>,
     origin: Option<Time>,
-    /// When any node first ran each tick.
+    /// Time at which any node first ran each tick.
     ran_at: Vec<Option<Time>>,
 }
 
-/// How far one node has come through the commands of all.
+/// Progress of one node through the commands of all players.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Applied {
-    /// By player: the first command that has not been seen to run.
+    /// Index of the first command that has not run here, by player.
     next: [usize; PLAYERS_MAX],
 }
 
 impl Applied {
-    /// The first command of a player that has not run here.
+    /// Returns the index of a player's first command that has not run here.
     pub(super) const fn next(&self, player: usize) -> usize {
         self.next[player]
     }
@@ -54,19 +54,19 @@ impl CommandTraces {
         Self { scripts, traces, origin: None, ran_at: Vec::new() }
     }
 
-    /// Tick 0 is at `origin`: from then on commands come.
+    /// Sets the time of tick 0, after which commands are due.
     pub(super) const fn begin(&mut self, origin: Time) {
         self.origin = Some(origin);
     }
 
-    /// When the next command is due.
+    /// Returns the time at which the next command is due.
     pub(super) fn next_at(&self) -> Option<Time> {
         let origin = self.origin?;
         let next = self.scripts.iter().zip(&self.traces);
         next.filter_map(|(script, given)| Some(Time(origin.0 + script.lines().get(given.len())?.at_us))).min()
     }
 
-    /// The next command that is due and the player who gives it; [`Self::gave`] must follow.
+    /// Returns the next command that is due and its player; [`Self::gave`] must follow.
     pub(super) fn next_due(&self, now: Time) -> Option<(usize, Command)> {
         let origin = self.origin?;
         let next = self.scripts.iter().zip(&self.traces).enumerate();
@@ -76,7 +76,7 @@ impl CommandTraces {
         due.min_by_key(|(_, line)| line.at_us).map(|(player, line)| (player, line.command.clone()))
     }
 
-    /// A player's next command was given, and taken at `captured` if it was.
+    /// Records a player's next command as given, and as taken at `captured` if it was.
     pub(super) fn gave(&mut self, player: usize, captured: Option<Time>) {
         let given = &mut self.traces[player];
         let intended =
@@ -85,8 +85,8 @@ impl CommandTraces {
         given.push(CommandTrace { intended, captured, tick: None, confirmed: nowhere, shown: nowhere });
     }
 
-    /// Which commands these inputs hold, for a node that has come to `applied`. A command that a
-    /// server has removed is skipped, and never applied.
+    /// Finds the commands in these inputs, for a node that has progressed to `applied`. A command that a server has
+    /// removed is skipped, and never applied.
     pub(super) fn find(
         &self,
         applied: &mut Applied,
@@ -106,7 +106,7 @@ impl CommandTraces {
         }
     }
 
-    /// A node has run a tick.
+    /// Records that a node has run a tick.
     pub(super) fn ran(&mut self, tick: Tick, now: Time) {
         let at = tick.0 as usize;
         if self.ran_at.len() <= at {
@@ -115,38 +115,38 @@ impl CommandTraces {
         self.ran_at[at].get_or_insert(now);
     }
 
-    /// The trace of a command.
+    /// Returns the trace of a command.
     pub(super) fn of(&mut self, player: usize, number: usize) -> Option<&mut CommandTrace> {
         self.traces.get_mut(player)?.get_mut(number)
     }
 
-    /// All commands that were given.
+    /// Returns all commands that were given.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &CommandTrace)> {
         self.traces.iter().enumerate().flat_map(|(player, given)| given.iter().map(move |it| (player, it)))
     }
 
-    /// When the first node ran a tick.
+    /// Returns the time at which the first node ran a tick.
     pub(super) fn ran_at(&self, tick: Tick) -> Option<Time> {
         self.ran_at.get(tick.0 as usize).copied().flatten()
     }
 }
 
-/// A display with a fixed frame rate, whose phase does not depend on that of the ticks.
+/// Display with a fixed frame rate and a phase independent of that of the ticks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::compare) struct Display {
-    /// Microseconds from tick 0 to a frame.
+    /// Offset of the frames from tick 0, in microseconds.
     pub(super) phase_us: u64,
 }
 
 impl Display {
-    /// Of a player in the match of a seed.
+    /// Returns the display of a player in the match of a seed.
     pub(in crate::compare) fn of(player: usize, seed: u64) -> Self {
         const FRAME_US: u64 = 16_667;
         Self { phase_us: XxHash3_64::oneshot_with_seed(seed, &[player as u8, b'd']) % FRAME_US }
     }
 
-    /// The first frame after `at`; both count from tick 0. A picture moves from state to state within a tick, so
-    /// a frame at the very instant of a new state shows nothing of it.
+    /// Returns the first frame after `at`; both count from tick 0. The view interpolates between states within a tick,
+    /// so a frame at the very time of a new state shows nothing of it.
     pub(in crate::compare) fn frame_after(self, at_us: u64) -> u64 {
         let since = (at_us + 1_000_000 - self.phase_us) * FRAMES_PER_S / 1_000_000;
         self.phase_us + ((since + 1) * 1_000_000).div_ceil(FRAMES_PER_S) - 1_000_000

@@ -1,23 +1,22 @@
-//! Bytes of a server's states on the links.
+//! Size of a server's state deltas on the links.
 
 use crate::compare::row::{Cell, Experiment};
 use net::Architecture;
 use sim::{DeltaCoder, GameState};
 
-/// How much of a server's state is new to a client: the difference from the state of a round trip and an update before,
-/// once a second.
+/// Sizes of the deltas that a client needs: once a second, the delta from the state a round trip and an update earlier.
 #[derive(Debug)]
 pub(super) struct StateSizes {
-    /// Ticks of a second, and from a state that a client has to the next.
+    /// Ticks per second, and ticks from a state that a client has to the next.
     ticks: [u32; 2],
     base: Option<GameState>,
     coder: DeltaCoder,
-    /// Bytes of all of them, and how many.
+    /// Total bytes of all deltas, and their number.
     sum: (usize, u32),
 }
 
 impl StateSizes {
-    /// Nothing yet; `None` where it is not asked.
+    /// Creates an empty record; `None` if the cell does not measure it.
     pub(super) fn of(cell: &Cell) -> Option<Self> {
         let is_asked =
             (cell.experiment, cell.architecture) == (Experiment::Scale, Architecture::ClientServer);
@@ -27,7 +26,7 @@ impl StateSizes {
         is_asked.then(|| Self { ticks, base: None, coder: DeltaCoder::default(), sum: (0, 0) })
     }
 
-    /// The server's state is this one.
+    /// Records the server's current state.
     pub(super) fn note(&mut self, state: &GameState) {
         let [second, after] = self.ticks;
         match &self.base {
@@ -42,7 +41,7 @@ impl StateSizes {
         }
     }
 
-    /// The mean.
+    /// Returns the mean size of a delta, in bytes.
     pub(super) fn bytes(&self) -> Option<f64> {
         let (bytes, count) = self.sum;
         (count > 0).then(|| bytes as f64 / f64::from(count))

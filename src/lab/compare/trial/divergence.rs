@@ -1,32 +1,32 @@
-//! What a screen shows at one instant, and how far two screens are apart.
+//! Contents of views at one instant, and the distance between two views.
 
 use sim::{GameState, UnitId};
 
-/// Bins of the distances of units that move: the last has all beyond.
+/// Number of bins for the distances of moving units; the last has all larger ones.
 const BINS: usize = 512;
-/// Of a tile.
+/// Bins per tile.
 const BINS_PER_TILE: f64 = 64.0;
-/// Units farther apart than this are far apart, in tiles.
+/// Distance above which units count as far apart, in tiles.
 const FAR_TILES: f64 = 0.5;
 
-/// A unit on a screen.
+/// Unit in a view.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     unit: UnitId,
     at: [f64; 2],
-    /// Whether it is elsewhere than at the last look.
+    /// Whether it has moved since the last sample.
     has_moved: bool,
 }
 
-/// Where each unit is shown, in the order in which they were born.
+/// Positions of all units in a view, in the order of their creation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Picture {
+pub(super) struct RenderedView {
     units: Vec<Shown>,
     before: Vec<Shown>,
 }
 
-impl Picture {
-    /// The units of `state` where it has them.
+impl RenderedView {
+    /// Takes a sample of the units of `state`.
     pub(super) fn take(&mut self, state: &GameState) {
         core::mem::swap(&mut self.units, &mut self.before);
         self.units.clear();
@@ -38,19 +38,19 @@ impl Picture {
     }
 }
 
-/// A unit among those of a screen; it is mostly the `row`-th there, too.
+/// Finds a unit in a view; its row there is usually `row`, too.
 fn find(units: &[Shown], row: usize, unit: UnitId) -> Option<&Shown> {
     let here = units.get(row).filter(|shown| shown.unit == unit);
     here.or_else(|| units.iter().find(|shown| shown.unit == unit))
 }
 
-/// How far screens are apart, over all looks.
+/// Distances between views, over all samples.
 #[derive(Clone, Debug)]
 pub(super) struct Divergence {
     sum: f64,
     count: u64,
     pub(super) max: f64,
-    /// Looks at units that move, by their distance.
+    /// Number of samples of moving units, by distance.
     moving: [u64; BINS],
 }
 
@@ -61,8 +61,8 @@ impl Default for Divergence {
 }
 
 impl Divergence {
-    /// Two screens at one instant.
-    pub(super) fn compare(&mut self, one: &Picture, other: &Picture) {
+    /// Adds the distances between two views at the same instant.
+    pub(super) fn compare(&mut self, one: &RenderedView, other: &RenderedView) {
         for (row, here) in one.units.iter().enumerate() {
             let Some(there) = find(&other.units, row, here.unit) else { continue };
             let distance = (here.at[0] - there.at[0]).hypot(here.at[1] - there.at[1]);
@@ -75,12 +75,12 @@ impl Divergence {
         }
     }
 
-    /// Over all units and looks.
+    /// Returns the mean distance over all units and samples.
     pub(super) fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
     }
 
-    /// The distance below which 95 of 100 looks at moving units lie, rounded up to a 64th of a tile; 8 at most.
+    /// Returns the 95th percentile of the distances of moving units, rounded up to a 64th of a tile; 8 at most.
     pub(super) fn p95(&self) -> f64 {
         let all: u64 = self.moving.iter().sum();
         let mut sum = 0;
@@ -91,7 +91,7 @@ impl Divergence {
         bin.map_or(0.0, |bin| (bin + 1) as f64 / BINS_PER_TILE)
     }
 
-    /// Share of the looks at moving units that find the two more than half a tile apart.
+    /// Returns the share of the samples of moving units that are more than half a tile apart.
     pub(super) fn far(&self) -> f64 {
         let far: u64 = self.moving[(FAR_TILES * BINS_PER_TILE) as usize..].iter().sum();
         far as f64 / self.moving.iter().sum::<u64>().max(1) as f64
@@ -102,24 +102,24 @@ impl Divergence {
 mod tests {
     use super::*;
 
-    fn picture(units: &[(u16, f64)]) -> Picture {
+    fn view(units: &[(u16, f64)]) -> RenderedView {
         let shown = |&(index, x)| Shown {
             unit: UnitId { index, generation: 0 },
             at: [x, 0.0],
             has_moved: index != 3,
         };
-        Picture { units: units.iter().map(shown).collect(), before: Vec::new() }
+        RenderedView { units: units.iter().map(shown).collect(), before: Vec::new() }
     }
 
     #[test]
-    fn screens_are_compared_unit_by_unit() {
+    fn views_are_compared_unit_by_unit() {
         let mut apart = Divergence::default();
-        apart.compare(&picture(&[(1, 0.0), (2, 5.0), (3, 1.0)]), &picture(&[(2, 8.0), (3, 2.0)]));
+        apart.compare(&view(&[(1, 0.0), (2, 5.0), (3, 1.0)]), &view(&[(2, 8.0), (3, 2.0)]));
         assert_eq!((apart.mean(), apart.max), (2.0, 3.0));
-        // The third stands on both.
+        // The third unit moves in neither view.
         assert_eq!((apart.far(), apart.p95()), (1.0, 3.0 + 1.0 / 64.0));
         for _ in 0..19 {
-            apart.compare(&picture(&[(2, 5.0)]), &picture(&[(2, 5.25)]));
+            apart.compare(&view(&[(2, 5.0)]), &view(&[(2, 5.25)]));
         }
         assert_eq!((apart.far(), apart.p95()), (0.05, 0.25 + 1.0 / 64.0));
     }

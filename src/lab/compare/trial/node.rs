@@ -1,11 +1,11 @@
-//! Measurements of a player and of a server, beside the machines on which they run.
+//! Measurements of a player and of a server, outside the machines on which they run.
 
 use core::time::Duration;
 
 use super::Cell;
 use super::bot_player::BotPlayer;
 use super::command_trace::{Applied, CommandTraces, Display};
-use super::divergence::Picture;
+use super::divergence::RenderedView;
 use super::stalls::{Freezes, Stalls};
 use crate::compare::row::Experiment;
 use crate::machine::{Machine, PeerClock};
@@ -13,48 +13,48 @@ use game::{Match, Node as _, Predictor, Server};
 use net::{Architecture, DueTick, Stall, StallCause, Time};
 use sim::{GameState, PLAYERS_MAX, StateHash, Tick, World};
 
-/// Where clocks are wrong, each shows so much more than the one before.
+/// Difference between the clocks of consecutive players, if the cell has clock errors.
 const CLOCK_STEP_US: u64 = 7_000_000;
 
 /// Measurements of a player's match.
 pub(super) struct Player {
     pub(super) player: usize,
     pub(super) display: Display,
-    pub(super) picture: Picture,
+    pub(super) view: RenderedView,
     pub(super) stalls: Stalls,
     pub(super) freezes: Freezes,
-    /// Corrections so far, and second by second of what counts.
+    /// Number of corrections so far, and those in each second of the window.
     pub(super) corrections: (u64, Vec<u32>),
-    /// The state hash after each tick.
+    /// State hash after each tick.
     pub(super) hashes: Vec<u64>,
-    /// Ticks run when the host was lost.
+    /// Number of ticks run when the host was lost.
     pub(super) ticks_at_loss: Option<u32>,
-    /// Ticks run within what counts.
+    /// Number of ticks run inside the window.
     pub(super) ticks_counted: u32,
-    /// With a server: how far in the past a picture would be that moves evenly. What comes later than it would be
-    /// shown is a stall, whether or not the screen predicts.
+    /// Delay of a view that advances evenly, with a server. A tick that comes later than that is a stall, whether or
+    /// not the view predicts.
     behind: Option<Duration>,
     window: [Time; 2],
     is_lost: bool,
     applied: Applied,
-    /// With a mixed view: whether own units are predicted beside a match that shows all in the past, and where.
+    /// Whether the view is mixed: the player's own units are predicted, while the match interpolates all units.
     is_mixed: bool,
     own: Option<Predictor>,
-    /// Who plays, if it is a bot: its seed, and itself once there is something to see.
+    /// Seed of the bot that plays, and the bot once there is a view.
     bot: Option<(u64, Option<BotPlayer>)>,
-    /// By player: commands that the picture has shown.
+    /// Number of commands that the view has shown, by player.
     shown: [usize; PLAYERS_MAX],
     ran: Ran,
     ran_at: Time,
-    /// What the screen shows.
+    /// State shown by the view.
     screen: GameState,
 }
 
-/// What ran in one step.
+/// Ticks, commands and stalls of one step.
 #[derive(Default)]
 struct Ran {
     ticks: Vec<Tick>,
-    /// Player, number of the command, tick.
+    /// Commands as player, index of the command, and tick.
     commands: Vec<(usize, usize, Tick)>,
     stalls: Vec<Stall>,
 }
@@ -64,7 +64,7 @@ impl Player {
         Self {
             player,
             display: Display::of(player, seed),
-            picture: Picture::default(),
+            view: RenderedView::default(),
             stalls: Stalls::new([Time(u64::MAX); 2]),
             freezes: Freezes::new([Time(u64::MAX); 2], cell),
             corrections: (0, Vec::new()),
@@ -86,37 +86,37 @@ impl Player {
         }
     }
 
-    /// Tick 0 is agreed.
+    /// Starts the measurement once tick 0 is agreed.
     pub(super) fn begin(&mut self, origin: Time, window: [Time; 2]) {
         (self.window, self.ran_at) = (window, origin);
         self.stalls = Stalls::new(window);
         self.freezes.count(window);
     }
 
-    /// Whether it went with the host.
+    /// Whether this player was lost with the host.
     pub(super) const fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// Its computer is switched off.
+    /// Switches the player's computer off.
     pub(super) fn lose(&mut self, now: Time, machine: &mut Machine<Match>) {
         (self.is_lost, self.ran_at) = (true, now);
         machine.crash();
     }
 
-    /// Ticks run here.
+    /// Returns the number of ticks run here.
     pub(super) const fn ticks(&self) -> u32 {
         self.hashes.len() as u32
     }
 
-    /// Does what is due; since when nothing new could be shown, if that is so.
+    /// Handles due events. Returns the start of a stall if the view has nothing new.
     pub(super) fn run(
         &mut self,
         now: Time,
         machine: &mut Machine<Match>,
         traces: &CommandTraces,
     ) -> Option<Time> {
-        sound(machine.receive(now));
+        expect_no_panic(machine.receive(now));
         let waits_since = self.waits_since(now, machine);
         self.act(now, machine);
         let Self { ran, applied, hashes, .. } = self;
@@ -127,12 +127,12 @@ impl Player {
             traces.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
             ran.stalls.extend(due.stall);
         };
-        sound(machine.run(now, |game, local| game.advance_with(local, note)));
+        expect_no_panic(machine.run(now, |game, local| game.advance_with(local, note)));
         self.predict_own(now, machine);
         waits_since
     }
 
-    /// Does what the bot before the screen has decided.
+    /// Executes the bot's decisions that are due.
     fn act(&mut self, now: Time, machine: &mut Machine<Match>) {
         let Some((_, Some(bot))) = &mut self.bot else { return };
         while let Some(input) = bot.act(now) {
@@ -144,20 +144,20 @@ impl Player {
         }
     }
 
-    /// Lets the bot see what the screen shows.
-    fn let_see(&mut self, now: Time, game: &Match) {
+    /// Shows the view to the bot.
+    fn show_to_bot(&mut self, now: Time, game: &Match) {
         let Self { bot: Some((seed, bot)), player, .. } = self else { return };
         let Some(world) = game.begin().and(game.world()) else { return };
         let drawn = game.seen().map_or(world, Predictor::world);
         bot.get_or_insert_with(|| BotPlayer::new(*player, world, *seed)).look(now, drawn);
     }
 
-    /// When a bot before the screen acts next.
+    /// Returns the time of the bot's next action.
     pub(super) fn acts_at(&self) -> Option<Time> {
         self.bot.as_ref()?.1.as_ref()?.acts_at()
     }
 
-    /// In a mixed view: predicts as the match would.
+    /// Predicts in a mixed view as the match would.
     fn predict_own(&mut self, now: Time, machine: &Machine<Match>) {
         let (own, Some(game)) = (&mut self.own, machine.node()) else { return };
         let (true, Some(world), Some(client)) =
@@ -170,7 +170,7 @@ impl Player {
         own.advance(machine.clock.shows(now), world, inputs, horizon);
     }
 
-    /// Notes what came of it.
+    /// Records the results of a step.
     pub(super) fn note(
         &mut self,
         now: Time,
@@ -181,14 +181,14 @@ impl Player {
         self.note_ticks(now, machine, traces);
         let Some(game) = machine.last_node() else { return };
         self.note_shown(now, game, traces);
-        self.let_see(now, game);
+        self.show_to_bot(now, game);
         self.note_corrections(now, game);
         if let Some(since) = waits_since.filter(|_| machine.is_over()) {
             self.stalls.add(since, now, StallCause::Network);
         }
     }
 
-    /// At the end: a stall that is on counts up to now.
+    /// Closes the measurement at the end of a match: a stall in progress counts up to now.
     pub(super) fn close(&mut self, now: Time, machine: &Machine<Match>) {
         if let Some(since) = self.waits_since(now, machine).filter(|_| machine.is_running()) {
             self.stalls.add(since, now, StallCause::Network);
@@ -198,16 +198,16 @@ impl Player {
         }
     }
 
-    /// Looks at the screen.
+    /// Takes a sample of the view.
     pub(super) fn look(&mut self, now: Time, machine: &Machine<Match>) {
         let mut screen = core::mem::take(&mut self.screen);
         if machine.is_running() && self.show(now, machine, &mut screen) {
-            self.picture.take(&screen);
+            self.view.take(&screen);
         }
         self.screen = screen;
     }
 
-    /// Writes the state that the screen shows. False before there is one.
+    /// Writes the state shown by the view. Returns `false` before there is one.
     pub(super) fn show(&self, now: Time, machine: &Machine<Match>, state: &mut GameState) -> bool {
         let Some((game, world)) = machine.last_node().and_then(|game| Some((game, game.world()?))) else {
             return false;
@@ -230,7 +230,8 @@ impl Player {
         true
     }
 
-    /// When a tick is needed: at once in lockstep; with a server when an even picture comes to it.
+    /// Returns the time at which a tick is needed: immediately in lockstep; with a server once a view that advances
+    /// evenly reaches it.
     fn needed_at(&self, now: Time, machine: &Machine<Match>, tick: Tick) -> Time {
         let client = machine.last_node().and_then(|game| game.session().client());
         let (Some(client), Some(behind)) = (client, self.behind) else { return now };
@@ -238,7 +239,7 @@ impl Player {
         machine.clock.instant(client.server_time_of(tick).plus(one_way + behind))
     }
 
-    /// Since when nothing new could be shown, if that is so.
+    /// Returns the start of a stall if the view has nothing new.
     fn waits_since(&self, now: Time, machine: &Machine<Match>) -> Option<Time> {
         let game = machine.node()?;
         let session = game.session();
@@ -248,7 +249,7 @@ impl Player {
             Some(_) if self.behind.is_some() => {
                 self.needed_at(now, machine, world.state().tick()).max(self.ran_at)
             }
-            // Relayed ticks come at the pace of ticks.
+            // Relayed ticks arrive at the tick rate.
             Some(_) => self.ran_at.plus(Duration::from_secs(1) / world.setup().tick_rate.hz()),
         };
         (due < now).then_some(due)
@@ -280,14 +281,14 @@ impl Player {
         self.ran_at = now;
     }
 
-    /// Commands that the state on the screen has and did not have before.
+    /// Records the commands that the shown state has for the first time.
     fn note_shown(&mut self, now: Time, game: &Match, traces: &mut CommandTraces) {
         let Some(confirmed) = game.world().map(World::state) else { return };
         let others = game.seen().map_or(confirmed, |view| view.world().state());
         let own = self.own.as_ref().map_or(others, |own| own.world().state());
         for (player, shown) in self.shown.iter_mut().enumerate().take(confirmed.players.len()) {
             let commands = |state: &GameState| state.players.commands[player] as usize;
-            // Of those before the confirmed state, some may never run.
+            // Some commands before the confirmed state may never run.
             let skipped = self.applied.next(player).saturating_sub(commands(confirmed));
             let reached = commands(if player == self.player { own } else { others }) + skipped;
             for number in *shown..reached {
@@ -311,7 +312,7 @@ impl Player {
     }
 }
 
-/// The clock of a player's computer: right, or by turns too fast and too slow and of another hour.
+/// Returns the clock of a player's computer: correct, or alternately fast and slow and with an offset.
 pub(super) fn clock(cell: &Cell, player: usize) -> PeerClock {
     let ppm = i64::from(cell.drift_ppm);
     let drift_ppm = if player.is_multiple_of(2) { ppm } else { -ppm };
@@ -321,15 +322,15 @@ pub(super) fn clock(cell: &Cell, player: usize) -> PeerClock {
 
 /// Measurements of a server.
 #[derive(Default)]
-pub(super) struct Referee {
-    /// The instant of each tick.
+pub(super) struct ServerNode {
+    /// Time of each tick.
     pub(super) ran_at: Vec<Time>,
 }
 
-impl Referee {
-    /// Does what is due, and notes what came of it.
+impl ServerNode {
+    /// Handles due events and records the results.
     pub(super) fn run(&mut self, now: Time, machine: &mut Machine<Server>, traces: &mut CommandTraces) {
-        sound(machine.run(now, game::Node::advance));
+        expect_no_panic(machine.run(now, game::Node::advance));
         let world = machine.node().and_then(Server::world);
         let ran = world.map_or(0, |world| world.state().tick().0);
         for tick in self.ran_at.len() as u32..ran {
@@ -339,8 +340,8 @@ impl Referee {
     }
 }
 
-/// A node of the study may not panic: nothing is measured then.
-fn sound(ran: Result<(), String>) {
+/// Panics if a node panicked, since its measurements would be meaningless.
+fn expect_no_panic(ran: Result<(), String>) {
     ran.unwrap_or_else(|message| panic!("a node panicked: {message}"));
 }
 
@@ -351,7 +352,7 @@ mod tests {
     use net::Architecture;
 
     #[test]
-    fn clocks_are_wrong_by_turns_and_by_as_much_as_a_cell_says() {
+    fn clocks_are_alternately_fast_and_slow_by_the_drift_of_the_cell() {
         let gained_us = |drift_ppm, player| {
             let clock = clock(&Cell { drift_ppm, ..base_cell(Architecture::P2p) }, player);
             clock.shows(Time(20_000_000)).minus(clock.shows(Time(10_000_000))) - 10_000_000

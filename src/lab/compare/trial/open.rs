@@ -1,4 +1,4 @@
-//! From a cell to rules, sessions and matches.
+//! Creation of rules, sessions and matches from a cell.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use game::{Match, MatchOptions, Server, ServerOptions, Session, data};
 use net::{Architecture, BITS_PER_S_USUAL, InputDelay, Time};
 use sim::{GameState, Rules, SeatSetup, Setup, TickRate, UnitRules, World};
 
-/// The limit of bandwidth where there is none: a gigabit.
+/// Bandwidth limit that stands for no limit: a gigabit.
 const BITS_PER_S_MOST: u64 = 1_000_000_000;
-/// Hit points of a unit that shall not fall: the most that rules may give.
+/// Hit points of a unit that should not die: the maximum of rules.
 const HARDY_HP: i16 = 30_000;
 
-/// A match before its first datagram.
+/// Match before its first datagram.
 pub(super) struct Opening {
-    /// What is played.
+    /// Setup of the match.
     pub(super) setup: Setup,
-    /// The state before tick 0, where the rules do not make it.
+    /// State before tick 0, if it differs from that of the rules.
     first: Option<Arc<GameState>>,
 }
 
 impl Opening {
-    /// The match of a cell.
+    /// Creates the match of a cell.
     pub(super) fn of(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Self {
         if cell.experiment == Experiment::Scale {
             return Self::battle(cell, seed);
@@ -35,7 +35,8 @@ impl Opening {
         Self { setup: setup(cell, seed, recorded), first: None }
     }
 
-    /// Armies in stripes on a field of their size, so hardy that their number stays.
+    /// Creates a battle of armies in stripes on a field of matching size. Their hit points are so high that their
+    /// number stays constant.
     fn battle(cell: &Cell, seed: u64) -> Self {
         let mut plan = Plan::between(cell.players.into(), cell.units as usize, seed);
         let hardy = |unit: &UnitRules| UnitRules { hp: HARDY_HP, ..unit.clone() };
@@ -47,7 +48,7 @@ impl Opening {
         Self { setup, first: Some(Arc::new(first)) }
     }
 
-    /// The world before tick 0.
+    /// Creates the world before tick 0.
     pub(super) fn world(&self) -> World {
         let mut world = data::world(self.setup.clone());
         if let Some(first) = &self.first {
@@ -57,10 +58,10 @@ impl Opening {
     }
 }
 
-/// The match of a cell by rules that make its units.
+/// Creates the match setup of a cell, with rules that create its units.
 pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setup {
     if let Some(recorded) = recorded {
-        // What ends a match is left out: all architectures play as long.
+        // Players cannot end the match by playing, so that it has the same length in all architectures.
         let rules = Rules { endless: true, ..(*recorded.setup.rules).clone() };
         return Setup { rules: Arc::new(rules), ..recorded.setup.clone() };
     }
@@ -74,7 +75,7 @@ pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setu
     }
 }
 
-/// The rules by which a cell has its number of units.
+/// Returns the rules that give a cell its number of units.
 fn rules(cell: &Cell) -> Arc<Rules> {
     if cell.experiment == Experiment::Outcome {
         let standard = data::rules("standard").expect("built in");
@@ -88,7 +89,7 @@ fn rules(cell: &Cell) -> Arc<Rules> {
     }
     let rules = data::rules("endless").expect("built in");
     let minions = (cell.units / u32::from(cell.players)).saturating_sub(1);
-    // As in the standard match: two of three have a sword, as far as there is room.
+    // As in the standard match, two of three minions are swordsmen, up to the limit.
     let archers = (minions / 3).max(minions.saturating_sub(u32::from(u8::MAX)));
     Arc::new(Rules {
         start_swordsmen: (minions - archers) as u8,
@@ -101,7 +102,7 @@ fn tick_rate(cell: &Cell) -> TickRate {
     TickRate::new(cell.tick_hz).expect("a rate of matches")
 }
 
-/// A player's match before its first datagram. The host of lockstep is player 0; all others go to `host`.
+/// Creates a player's match before its first datagram. In lockstep player 0 is the host; all others connect to `host`.
 pub(super) fn player(cell: &Cell, opening: &Opening, node: usize, host: SocketAddr) -> Match {
     let setup = &opening.setup;
     let delay = if cell.fixed_delay > 0 { InputDelay::Ticks(cell.fixed_delay) } else { InputDelay::Auto };
@@ -118,7 +119,7 @@ pub(super) fn player(cell: &Cell, opening: &Opening, node: usize, host: SocketAd
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
             first: opening.first.clone(),
-            // A mixed view is made of the view in the past and a prediction beside it.
+            // A mixed view combines an interpolated view with a separate prediction.
             prediction: cell.prediction && !cell.mixed,
             interpolation: cell.interpolation,
             updates: cell.updates,
@@ -127,12 +128,12 @@ pub(super) fn player(cell: &Cell, opening: &Opening, node: usize, host: SocketAd
     )
 }
 
-/// The server before its first datagram.
+/// Creates the server before its first datagram.
 pub(super) fn server(cell: &Cell, opening: &Opening) -> Server {
     let setup = &opening.setup;
     let (rules, map) = (Some(setup.rules.clone()), Some(setup.map.clone()));
     let bits_per_s = match cell.experiment {
-        // What a slow link cannot take would only fill its queue.
+        // Traffic beyond the rate of a slow link would only fill its queue.
         Experiment::Scale => slow_link_of(cell).map_or(BITS_PER_S_MOST, |slow| slow.rate),
         _ => BITS_PER_S_USUAL,
     };
@@ -162,8 +163,8 @@ mod tests {
     use sim::{Tick, TickInputs};
 
     #[test]
-    fn armies_of_a_battle_have_the_size_they_are_said_to_have_and_fight_on() {
-        // On the field of ten units obstacles are between them.
+    fn armies_of_a_battle_keep_their_size_and_fight() {
+        // On the field of ten units there are obstacles between the armies.
         for (players, units) in [(2, 30), (2, 300), (3, 300), (4, 301)] {
             let experiment = Experiment::Scale;
             let cell = Cell { experiment, players, units, tick_hz: 30, ..base_cell(Architecture::P2p) };
@@ -175,7 +176,7 @@ mod tests {
             }
             let units = &world.state().units;
             let heroes = (0..units.len()).filter(|&row| units.hp[row] < HARDY_HP - 5_000).count();
-            // Heroes fall, and wait for a while.
+            // Heroes die, and respawn after a while.
             assert_eq!(units.len() - heroes, cell.units as usize - usize::from(players), "{cell}");
             let hit = (0..units.len()).filter(|&row| (HARDY_HP - 5_000..HARDY_HP).contains(&units.hp[row]));
             let mut owners: Vec<_> = hit.map(|row| units.owner[row]).collect();

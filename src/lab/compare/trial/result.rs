@@ -1,4 +1,4 @@
-//! From the traces of a match to its row.
+//! Conversion of a match's traces to its row.
 
 use super::Run;
 use super::command_trace::CommandTrace;
@@ -78,7 +78,7 @@ impl Run {
         })
     }
 
-    /// What became of each order whose intended instant counts.
+    /// Returns the commands with an intended time inside the window.
     pub(super) fn orders(&self) -> Vec<OrderRow> {
         let mut given = [0; PLAYERS_MAX];
         let mut orders = Vec::new();
@@ -106,7 +106,7 @@ impl Run {
     fn latencies(&mut self) -> Latencies {
         let mut latencies = Latencies::new(self.players.len());
         for (player, trace) in self.traces.iter() {
-            // A lost player gives no orders.
+            // A lost player gives no commands.
             let is_here = !self.players[player].is_lost() || trace.captured.is_some();
             if (self.window[0]..self.window[1]).contains(&trace.intended) && is_here {
                 self.add(&mut latencies, player, trace);
@@ -135,13 +135,13 @@ impl Run {
         latencies.add(player, after(captured), Some(after(authority)), seen);
     }
 
-    /// Mean over the players but for this number of last seats.
+    /// Returns the mean freeze time over the players, without the `left_out` last seats.
     fn freeze_ms(&self, left_out: usize) -> f64 {
         let players = &self.players[..self.players.len() - left_out];
         players.iter().map(|node| node.freezes.ms).sum::<f64>() / players.len() as f64
     }
 
-    /// Bytes that a player sent, mean over all but the one in the last seat.
+    /// Returns the bytes sent by a player, mean over all but the one in the last seat.
     fn sent_by_others(&self) -> f64 {
         let [before, after] = &self.accounts;
         let others = self.players.len() - 1;
@@ -150,8 +150,8 @@ impl Run {
         sent.sum::<u64>() as f64 / others as f64
     }
 
-    /// A player's bytes up and down and packets up and down, mean over those who have a link of their own; and
-    /// the server's account. A player in whose process the server runs has its link.
+    /// Returns a player's bytes up and down and packets up and down, mean over the players with a link of their own,
+    /// and the server's account. A player whose process runs the server uses the server's link.
     fn traffic(&self) -> ([f64; 4], Account) {
         let [before, after] = &self.accounts;
         let counted: Vec<Account> =
@@ -171,7 +171,7 @@ impl Run {
         (player, server.first().copied().unwrap_or_default())
     }
 
-    /// Mean over the players that ran ticks, where it was asked.
+    /// Returns the mean processor time over the players that ran ticks, if it was measured.
     fn player_cpu(&self) -> Option<f64> {
         let spent = self.players.iter().zip(&self.world.players);
         let spent: Vec<f64> =
@@ -183,21 +183,21 @@ impl Run {
         self.world.server.as_ref()?.cpu.us_per_tick(self.server_ticks())
     }
 
-    /// Of the server within what counts.
+    /// Returns the number of ticks of the server inside the window.
     fn server_ticks(&self) -> u32 {
         let counted = |at: &&Time| (self.window[0]..self.window[1]).contains(*at);
-        self.referee.ran_at.iter().filter(counted).count() as u32
+        self.server_node.ran_at.iter().filter(counted).count() as u32
     }
 
-    /// Of the slowest node that was not lost.
+    /// Returns the tick rate of the slowest node that was not lost.
     fn tick_rate(&self, seconds: f64) -> f64 {
         let players = self.players.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
         let server = self.world.server.as_ref().and_then(Machine::last_node);
-        let server = server.filter(|_| !self.referee.ran_at.is_empty()).map(|_| self.server_ticks());
+        let server = server.filter(|_| !self.server_node.ran_at.is_empty()).map(|_| self.server_ticks());
         players.chain(server).min().map_or(0.0, |ticks| f64::from(ticks) / seconds)
     }
 
-    /// Of the survivor who played on least.
+    /// Returns the number of ticks after the loss of the survivor with the fewest.
     fn ticks_after_loss(&self) -> Option<u32> {
         let survivors = self.players.iter().filter(|node| !node.is_lost());
         let after = survivors.map(|node| Some(node.ticks() - node.ticks_at_loss?));
@@ -215,9 +215,9 @@ impl Run {
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
     }
 
-    /// The hash after the last tick that all remaining players ran, or before the first if one ran none; 0 if any two
-    /// differ after any tick. A player whom the others have given up may have run its last ticks with inputs that never
-    /// reached them, and counts only if nobody is left.
+    /// Returns the hash after the last tick that all remaining players ran, or before the first if one ran none; 0 if
+    /// any two differ after any tick. A player that the others have dropped may have run its last ticks with inputs
+    /// that never reached them, so it counts only if no other player is left.
     fn state_hash(&self) -> u64 {
         let machine = |node: &Player| &self.world.players[node.player];
         let is_given_up = |node: &Player| matches!(machine(node).outcome(), Some(MatchOutcome::PeerLost(_)));

@@ -1,4 +1,4 @@
-//! A match of the study as its players see it, to be looked at while it is played.
+//! A match of the study as its players see it, to be watched while it is played.
 
 use core::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::machine::Machine;
 use net::Time;
 use sim::{GameState, Setup};
 
-/// Two to four screens of one match, at the same instants.
+/// Views of two to four players of one match, at the same instants.
 pub struct Screens {
     run: Run,
 }
 
 impl Screens {
-    /// Bots play by the standard rules, on the links of `cell`; nothing has been played yet.
+    /// Opens a match of bots by the standard rules on the links of `cell`, before its first tick.
     ///
     /// # Errors
     /// If the match cannot begin on such links.
@@ -24,18 +24,18 @@ impl Screens {
         let mut run = Run::new(&trial);
         run.begin()?;
         // Nothing is measured.
-        (run.window, run.look_at) = ([Time(u64::MAX); 2], Time(u64::MAX));
+        (run.window, run.sample_at) = ([Time(u64::MAX); 2], Time(u64::MAX));
         Ok(Self { run })
     }
 
-    /// Plays on until so long after tick 0. False once the match is over for all.
+    /// Plays on until this time after tick 0. Returns `false` once the match is over for all players.
     ///
     /// # Errors
-    /// If the match cannot go on.
+    /// If the match cannot continue.
     pub fn advance(&mut self, until: Duration) -> Result<bool, TrialError> {
         let run = &mut self.run;
         let until = run.origin.plus(until);
-        // The mark up to which a step goes at most.
+        // A step does not go beyond this time.
         run.end = until;
         while run.world.now() < until {
             if !run.world.players.iter().any(Machine::is_running) {
@@ -46,15 +46,15 @@ impl Screens {
         Ok(true)
     }
 
-    /// What is played.
+    /// Returns the setup of the match.
     #[must_use]
     pub const fn setup(&self) -> &Setup {
         &self.run.setup
     }
 
-    /// Writes what the screen of `player` shows now into `picture`. False before there is anything.
-    pub fn show(&self, player: usize, picture: &mut GameState) -> bool {
+    /// Writes the state that the view of `player` shows now into `state`. Returns `false` before there is one.
+    pub fn show(&self, player: usize, state: &mut GameState) -> bool {
         let now = self.run.world.now();
-        self.run.players[player].show(now, &self.run.world.players[player], picture)
+        self.run.players[player].show(now, &self.run.world.players[player], state)
     }
 }

@@ -1,18 +1,18 @@
-//! Time in which nothing new could be shown, by cause and by second, and time in which nothing was confirmed.
+//! Time in which the view had nothing new, by cause and by second, and time in which nothing was confirmed.
 
 use core::time::Duration;
 
 use crate::compare::row::Cell;
 use net::{Stall, StallCause, Time};
 
-/// The stalls of one node within what counts.
+/// Stalls of one node inside the window.
 #[derive(Clone, Debug)]
 pub(super) struct Stalls {
     window: [Time; 2],
     pub(super) count: u32,
-    /// By the network and by the computer, in milliseconds.
+    /// Milliseconds caused by the network and by the computer.
     pub(super) ms: [f64; 2],
-    /// Milliseconds, second by second.
+    /// Milliseconds in each second.
     pub(super) by_s: Vec<f64>,
 }
 
@@ -21,7 +21,7 @@ impl Stalls {
         Self { window, count: 0, ms: [0.0; 2], by_s: Vec::new() }
     }
 
-    /// Nothing new from `from` to `to`. What is shorter than [`Stall::LEAST`] is no stall.
+    /// Adds a stall between two times. Anything shorter than [`Stall::LEAST`] is ignored.
     pub(super) fn add(&mut self, from: Time, to: Time, cause: StallCause) {
         if to.since(from) < Stall::LEAST {
             return;
@@ -45,20 +45,21 @@ impl Stalls {
     }
 }
 
-/// A freeze begins when the next confirmed tick is so late.
+/// Lateness of the next confirmed tick at which a freeze begins.
 const FREEZES_AFTER: Duration = Duration::from_millis(100);
 
-/// Times in which one node waited for a confirmed tick that was late: the same measure in every architecture, whatever
-/// its view. A tick is late from when it was due, the time between two updates after the last, so that fewer updates
-/// are no freezes; and only the time beyond [`FREEZES_AFTER`] counts, so that none leaps over a threshold.
+/// Freezes of one node, in which it waited for a late confirmed tick: the same measure in every architecture, whatever
+/// its view. Lateness counts from the time at which the tick was due, one update interval after the last, so that a
+/// lower update rate is not a freeze; and only the time beyond [`FREEZES_AFTER`] counts, so that the measure is
+/// continuous.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::compare) struct Freezes {
     window: [Time; 2],
-    /// Of a tick, or of a server's updates.
+    /// Interval between ticks, or between a server's updates.
     period: Duration,
-    /// Together, in milliseconds.
+    /// Total time, in milliseconds.
     pub(in crate::compare) ms: f64,
-    /// The longest, in milliseconds.
+    /// Longest freeze, in milliseconds.
     pub(in crate::compare) max_ms: f64,
 }
 
@@ -68,12 +69,12 @@ impl Freezes {
         Self { window, period: Duration::from_secs(1) / hz.max(1), ms: 0.0, max_ms: 0.0 }
     }
 
-    /// Counts what is in this window, from now on.
+    /// Restricts the measurement to this window from now on.
     pub(super) const fn count(&mut self, window: [Time; 2]) {
         self.window = window;
     }
 
-    /// No tick was confirmed from `from` to `to`; what lies outside what counts is left out.
+    /// Adds an interval without a confirmed tick; the parts outside the window are ignored.
     pub(in crate::compare) fn add(&mut self, from: Time, to: Time) {
         let begins = from.plus(self.period + FREEZES_AFTER).max(self.window[0]);
         let ends = to.min(self.window[1]);
@@ -91,7 +92,7 @@ mod tests {
     use net::Architecture;
 
     #[test]
-    fn a_stall_is_cut_at_seconds_and_at_the_ends_of_what_counts() {
+    fn a_stall_is_split_at_seconds_and_clipped_to_the_window() {
         let mut stalls = Stalls::new([Time(5_000_000), Time(9_000_000)]);
         stalls.add(Time(4_900_000), Time(5_200_000), StallCause::Network);
         stalls.add(Time(5_900_000), Time(7_250_000), StallCause::Computer);
@@ -103,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_freeze_does_not_depend_on_how_often_a_server_sends() {
+    fn a_freeze_does_not_depend_on_the_update_rate() {
         let freezes = |updates, gaps: [[u64; 2]; 3]| {
             let cell = Cell { updates, ..base_cell(Architecture::ClientServer) };
             let mut freezes = Freezes::new([Time(5_000_000), Time(9_000_000)], &cell);
             gaps.iter().for_each(|gap| freezes.add(Time(gap[0]), Time(gap[1])));
             (freezes.ms, freezes.max_ms)
         };
-        // Twice the time between two updates is a lost one.
+        // A gap of two update intervals means one lost update.
         for updates in [10, 20, 60] {
             let [from, period] = [6_000_000, 1_000_000 / u64::from(updates)];
             let late_by = |ms: u64| [from, from + period + 1_000 * ms];
@@ -118,7 +119,7 @@ mod tests {
             let (ms, longest) = freezes(updates, [late_by(101), late_by(300), late_by(20)]);
             assert!((ms - 201.0).abs() < 0.1 && (longest - 200.0).abs() < 0.1, "{ms} {longest}");
         }
-        // Outside of what counts there is none.
+        // Outside the window there is none.
         let cut = freezes(20, [[4_000_000, 5_200_000], [8_700_000, 12_000_000], [9_100_000, 9_900_000]]);
         assert_eq!(cut, (350.0, 200.0));
     }

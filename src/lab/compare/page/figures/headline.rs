@@ -1,4 +1,4 @@
-//! The three figures that come first. `docs/analysis.py` makes their numbers from the CSV again.
+//! The headline figures. `docs/analysis.py` recomputes the numbers of the first three from the CSV.
 
 use super::super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point};
 use super::{Figure, Grid, RTT_AXIS, bounds, pen};
@@ -12,15 +12,15 @@ use crate::compare::summary::CellSummary;
 use crate::compare::wording;
 use net::Architecture;
 
-/// Between the marks of the architectures at one name of an axis.
+/// Distance between the marks of the architectures at one name of an axis.
 const ASIDE: f64 = 0.16;
-/// Fewest matches behind a point of what latency decides: a share of half of them is known to within 10 percentage
-/// points then (Wilson, 95 %).
+/// Minimum number of matches behind a point of the outcome figure: with it a share of one half is known to within 10
+/// percentage points (Wilson, 95 %).
 const OUTCOME_MATCHES_LEAST: usize = 100;
-/// What latency decides is drawn at least so far around half of the matches, in percent.
+/// Minimum range of the outcome axis around one half of the matches, in percent.
 const OUTCOME_AROUND_HALF: f64 = 10.0;
 
-/// Until an opponent's order is confirmed, by round trip, and until each view shows it.
+/// Plots the latency until an opponent's command is confirmed, by round trip, and until each view shows it.
 pub(super) fn by_round_trip(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Figure {
     let median = Measure::CONFIRMED;
     let means = grid.cells.iter().filter_map(|cell| cell.mean(median));
@@ -51,7 +51,7 @@ pub(super) fn by_round_trip(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Figure 
     }
 }
 
-/// When each view of the base shows own and others' orders.
+/// Plots the latencies of a player's own and the opponent's commands in each view of the base.
 fn by_view(analysis: &Analysis<'_>) -> Option<(String, Plot)> {
     let (p2p, server) = (base_cell(Architecture::P2p), base_cell(Architecture::ClientServer));
     let view = |name: &str, prediction, mixed, interpolation| {
@@ -83,12 +83,12 @@ fn by_view(analysis: &Analysis<'_>) -> Option<(String, Plot)> {
     is_drawn.then(|| ("Shown, by view".to_owned(), Plot { x, ..Plot::from_zero("", "median, ms", lines) }))
 }
 
-/// The virtual matches of a cell.
+/// Finds the virtual matches of a cell.
 fn find<'a>(analysis: &Analysis<'a>, cell: &Cell) -> Option<&'a CellSummary<'a>> {
     analysis.cells.iter().find(|one| one.source == Source::Virtual && one.cell == cell)
 }
 
-/// What players with good links notice of another's bad one.
+/// Plots the effect of one player's bad link on the players with good links.
 pub(super) fn one_bad_link(analysis: &Analysis<'_>) -> Figure {
     let names: Vec<&str> = core::iter::once("").chain(BAD_LINKS.iter().map(|bad| bad.name)).collect();
     let of = |architecture: Architecture, players: u8, bad_link: &str| {
@@ -154,7 +154,7 @@ pub(super) fn one_bad_link(analysis: &Analysis<'_>) -> Figure {
     }
 }
 
-/// Which share of the matches between equal bots the one with more latency wins.
+/// Plots the share of matches that the bot with more latency wins against an equal bot.
 pub(super) fn outcome(analysis: &Analysis<'_>) -> Figure {
     let settings = [
         (Architecture::P2p, Topology::Midway),
@@ -184,7 +184,7 @@ pub(super) fn outcome(analysis: &Analysis<'_>) -> Figure {
     let names = lags.iter().map(|lag| lag.strip_prefix("lag-").unwrap_or("0").to_owned()).collect();
     let x = Axis::of_names("the last player's round trip is longer by, ms", names);
     let mut plot = Plot { x, ..Plot::from_zero("", "matches won by the last player, %", lines) };
-    // As far above half of them as below, and never so near that chance looks large.
+    // The range is symmetric around one half, and large enough that noise does not look significant.
     let ends = plot.lines.iter().flat_map(|line| &line.points);
     let ends = ends.flat_map(|point| point.interval.unwrap_or([point.at.1; 2]));
     let off = ends.map(|share| (share - 50.0).abs()).fold(OUTCOME_AROUND_HALF, f64::max).min(50.0);
@@ -200,7 +200,7 @@ pub(super) fn outcome(analysis: &Analysis<'_>) -> Figure {
     }
 }
 
-/// Latency against what all nodes send, by a server's updates.
+/// Plots latency against the traffic of all nodes, by a server's update rate.
 pub(super) fn by_bytes(analysis: &Analysis<'_>) -> Figure {
     let mut lines = Vec::new();
     for architecture in ARCHITECTURES {

@@ -1,4 +1,4 @@
-//! What more units cost: the links, and the processors.
+//! Figure of the cost of more units: traffic and processor time.
 
 use super::super::plot::{Axis, Dash, Line, Pen, Plot, Point};
 use super::{Figure, distinct, pen};
@@ -9,7 +9,7 @@ use crate::compare::row::{Experiment, Source};
 use crate::compare::summary::CellSummary;
 use net::Architecture;
 
-/// Traffic, processor time and latency of two players by the number of units that fight.
+/// Plots traffic, processor time and latency of two players by the number of fighting units.
 pub(super) fn scale(analysis: &Analysis<'_>) -> Figure {
     let is_asked = |one: &&CellSummary<'_>| {
         let cell = one.cell;
@@ -37,7 +37,7 @@ pub(super) fn scale(analysis: &Analysis<'_>) -> Figure {
     let all = |measure: Measure| {
         ARCHITECTURES.map(|it| line(it, Dash::Solid, it.to_string(), &played(measure))).into_iter().flatten()
     };
-    // What the states of a server would take if they fitted into its updates.
+    // The traffic of a server's states if they all fitted into its updates.
     let of_states = |one: &CellSummary<'_>| {
         let states = f64::from(u32::from(one.cell.players) * one.cell.updates) * 8.0 / 1000.0;
         Some(states * one.mean(Measure::StateBytes)?.value)
