@@ -35,7 +35,7 @@ pub struct CellAgreement {
     pub quantities: Vec<(Measure, f64, f64)>,
     /// Processor time of a process per tick, mean over the real matches, in microseconds.
     pub cpu_us_per_tick: Option<f64>,
-    /// Peak memory of the server's process, or without a server of a player's, in bytes.
+    /// Peak memory of the server's process, or of a player's without a server, in bytes.
     pub memory_bytes: Option<u64>,
 }
 

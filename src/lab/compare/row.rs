@@ -367,7 +367,7 @@ pub struct MatchRow {
     /// Size in bytes of the delta between the server's state and the one a round trip and an update earlier, which a
     /// client has, even if it does not fit into an update; only in `scale`.
     pub state_bytes: Option<f64>,
-    /// Memory of the server's process, or without a server of a player's, in bytes; only in real matches.
+    /// Memory of the server's process, or of a player's without a server, in bytes; only in real matches.
     pub memory_bytes: Option<u64>,
     /// Lateness of timers in milliseconds, p99; only in real matches.
     pub lateness_ms: Option<f64>,
