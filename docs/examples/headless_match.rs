@@ -10,8 +10,8 @@ use std::time::Duration;
 use bot::BotLevel;
 use game::{ControllerChoice, Match, MatchOptions, MatchThread, data};
 use net::{
-    AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, RoomCode, Settings,
+    AdmissionRules, Architecture, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig, OnLoss,
+    PlayerName, RoomCode, Settings,
 };
 use sim::{AttackBehaviour, TickRate, fingerprint};
 use transport::{PortChoice, Udp, clock};
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let guest = GuestConfig::new(host_udp.local_address());
     // The last argument is the session's entropy: use unpredictable bytes outside of a demonstration.
-    let host = LockstepSession::host(clock::now(), settings("ann")?, host, [1; 32]);
+    let host = Host::new(clock::now(), settings("ann")?, host, [1; 32]);
     let guest = Join::new(clock::now(), settings("ben")?, guest, [2; 32]);
     let options =
         |level| MatchOptions { controller: Some(ControllerChoice::Bot(level)), ..MatchOptions::default() };

@@ -1,141 +1,91 @@
 //! Two lockstep sessions over sockets that the caller owns:
 //! `cargo run --example own_socket --no-default-features`.
 //!
-//! A session has no socket and no clock. The caller passes in datagrams and the time, and takes out datagrams,
-//! events and the ticks that are due; any transport and any event loop will do. Here both peers share one
-//! thread and a loop that sleeps a millisecond.
+//! Nothing in `net` has a socket, a clock or a thread. The caller passes in datagrams and the time, and takes out
+//! datagrams, events and the ticks that are due; any transport and any event loop will do. Here both peers share one
+//! thread and take turns, each with a world of its own.
 
-use std::error::Error;
-use std::net::{Ipv4Addr, UdpSocket};
-use std::time::{Duration, Instant};
+use std::{net::UdpSocket, time::Duration};
 
 use game::data;
 use net::{
-    AdmissionRules, Architecture, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, RoomCode, Seat, Settings, Time,
+    Architecture, End, Event, Guest, GuestConfig, Host, HostConfig, InputDelay, Join, Lockstep, MatchConfig,
+    OnLoss, PlayerName, RoomCode, Settings,
 };
 use sim::{AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint};
+use transport::clock::now;
 
-/// A session, its socket and its own copy of the world.
-struct Peer {
-    session: LockstepSession,
-    socket: UdpSocket,
-    world: World,
-    end: Option<End>,
-}
-
-impl Peer {
-    /// Passes in what has arrived, then takes out all there is. Call it whenever something may be due.
-    fn drive(&mut self, now: Time) -> Result<(), Box<dyn Error>> {
+/// Passes in what arrives within a millisecond, then takes out all datagrams and one event. A join, a room and a match all
+/// have these methods.
+macro_rules! drive {
+    ($session:expr, $socket:expr $(, $event:pat => $then:expr)?) => {{
         let mut bytes = [0; 2048];
-        while let Ok((len, from)) = self.socket.recv_from(&mut bytes) {
-            self.session.handle_datagram(now, from, &bytes[..len]);
+        $socket.set_read_timeout(Some(Duration::from_millis(1)))?;
+        while let Ok((len, from)) = $socket.recv_from(&mut bytes) {
+            $session.handle_datagram(now(), from, &bytes[..len]);
         }
-        self.session.handle_timeout(now);
-        while let Some(event) = self.session.poll_event() {
-            match event {
-                // All seats are taken: peers compare their first states before the match begins.
-                Event::Prepare { .. } => self.session.prepared(now, &self.world.hash()),
-                Event::Closed(end) => self.end = Some(end),
-                _ => {}
-            }
+        $session.handle_timeout(now());
+        while let Some(transmit) = $session.poll_transmit() {
+            $socket.send_to(transmit.datagram.bytes(), transmit.to)?;
         }
-        while let Some(due) = self.session.poll_tick(now) {
-            self.world.step(&due.inputs);
-            self.session.report(now, due.inputs.tick, &self.world.hash());
+        match $session.poll_event() {
+            $(Some($event) => $then,)?
+            Some(Event::Closed(end)) => return Err(format!("{end:?}").into()),
+            _ => {}
         }
-        while let Some(transmit) = self.session.poll_transmit() {
-            self.socket.send_to(transmit.datagram.bytes(), transmit.to)?;
-        }
-        Ok(())
-    }
+    }};
 }
 
-/// Asks for a seat until the host, which is driven meanwhile, has answered.
-fn take_seat(
-    mut join: Join,
-    socket: &UdpSocket,
-    host: &mut Peer,
-    start: Instant,
-) -> Result<Seat, Box<dyn Error>> {
-    let mut bytes = [0; 2048];
-    loop {
-        let now = Time(start.elapsed().as_micros() as u64);
-        host.drive(now)?;
-        while let Ok((len, from)) = socket.recv_from(&mut bytes) {
-            join.handle_datagram(now, from, &bytes[..len]);
-        }
-        join.handle_timeout(now);
-        while let Some(transmit) = join.poll_transmit() {
-            socket.send_to(transmit.datagram.bytes(), transmit.to)?;
-        }
-        if let Some(seat) = join.take_seat() {
-            return Ok(seat);
-        }
-        if let Some(Event::Closed(end)) = join.poll_event() {
-            return Err(format!("no seat: {end:?}").into());
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The world before tick 0: both peers must have the same.
     let (rules, map, hero) = (data::rules("standard")?, data::map("standard")?, AttackBehaviour::Archer);
-    let (seed, tick_rate, ticks) = (7, TickRate::HZ_60, Some(120));
-    let seats = [0, 1].map(|team| SeatSetup { hero, team }).into_iter().collect();
+    let (architecture, game, seed, tick_rate, ticks) = (Architecture::P2p, 0, 7, TickRate::HZ_60, Some(120));
+    let seats = (0..2).map(|team| SeatSetup { hero, team }).collect();
     let world = World::new(Setup { seed, tick_rate, seats, rules: rules.clone(), map: map.clone() });
-    let (rules, map, architecture) = (fingerprint(&*rules), fingerprint(&*map), Architecture::P2p);
-    let config = MatchConfig {
-        room_id: 1,
-        architecture,
-        seed,
-        tick_rate,
-        ticks,
-        rules,
-        map,
-        seats: 2,
-        game: 0,
-        is_fair: false,
-    };
-    let teams = [0, 1].into_iter().collect();
-    let countdown = Duration::from_millis(300);
-    let host = HostConfig {
-        config,
-        room_code: RoomCode::OPEN,
-        teams,
-        countdown,
-        beacon: None,
-        admission: AdmissionRules::default(),
-    };
+
+    // The match, the room in which the host offers it, and what each player wants.
+    let (room_id, rules, map, seats, is_fair) = (1, fingerprint(&*rules), fingerprint(&*map), 2, false);
+    let config =
+        MatchConfig { room_id, architecture, seed, tick_rate, ticks, rules, map, seats, game, is_fair };
+    let (teams, countdown, admission) = ((0..2).collect(), Duration::from_millis(300), Default::default());
+    let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None, admission };
     let (name, input_delay, timeout) = (PlayerName::new("ann")?, InputDelay::Auto, Duration::from_secs(3));
-    let (wait, on_loss, stays) = (Some(Duration::from_secs(10)), OnLoss::End, false);
-    let is_ready = true;
+    let (is_ready, wait, on_loss, stays) = (true, Some(timeout), OnLoss::End, false);
     let settings = Settings { name, hero, is_ready, input_delay, timeout, wait, on_loss, stays };
 
-    let sockets = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
-    let [host_socket, guest_socket] = sockets;
-    let (host_socket, guest_socket) = (host_socket?, guest_socket?);
-    let guest = GuestConfig::new(host_socket.local_addr()?);
-    host_socket.set_nonblocking(true)?;
-    guest_socket.set_nonblocking(true)?;
-    let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);
-    let join = Join::new(Time(0), settings, guest, [2; 32]);
-    let peer = |session, socket| Peer { session, socket, world: world.clone(), end: None };
-    let (start, mut host) = (Instant::now(), peer(host, host_socket));
-    let seat = take_seat(join, &guest_socket, &mut host, start)?;
-    let now = Time(start.elapsed().as_micros() as u64);
-    let mut peers = [host, peer(LockstepSession::seated(now, seat), guest_socket)];
-    // The guest's hero walks to the centre, from the first tick that is still open.
-    let centre = Command::HeroGo(Target::clamped(Default::default()));
-    peers[1].session.submit_command(Tick(0), Time(0), centre)?;
-    while peers.iter().any(|peer| peer.end.is_none()) {
-        let now = Time(start.elapsed().as_micros() as u64);
-        peers.iter_mut().try_for_each(|peer| peer.drive(now))?;
-        std::thread::sleep(Duration::from_millis(1));
+    // The guest asks for a seat until the host has given it one. The last argument must be random outside of an example.
+    let (host_socket, guest_socket) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    let mut host = Host::new(now(), settings.clone(), host, [1; 32]);
+    let mut join = Join::new(now(), settings, GuestConfig::new(host_socket.local_addr()?), [2; 32]);
+    let mut guest = loop {
+        drive!(host, host_socket);
+        drive!(join, guest_socket);
+        if let Some(seat) = join.take_seat() {
+            break Guest::new(now(), seat);
+        }
+    };
+
+    // All seats are taken and all are ready: both report the hash of their world, and agree on the instant of tick 0.
+    while !(host.is_agreed() && guest.is_agreed()) {
+        drive!(host, host_socket, Event::Prepare { .. } => host.prepared(now(), &world.hash()));
+        drive!(guest, guest_socket, Event::Prepare { .. } => guest.prepared(now(), &world.hash()));
     }
-    for Peer { end, world, .. } in &peers {
-        println!("{end:?} after {} ticks, state {:016x}", world.state().tick(), world.hash().whole);
+
+    // The match: both run each tick as soon as it is due and all inputs are there. The guest's hero walks to the centre.
+    let peers = [(host_socket, host.into_started()), (guest_socket, guest.into_started())];
+    let mut peers = peers.map(|(socket, it)| (socket, Lockstep::start(now(), it), world.clone()));
+    peers[1].1.submit_command(Tick(0), now(), Command::HeroGo(Target::clamped(Default::default())))?;
+    let mut playing = peers.len();
+    while playing > 0 {
+        for (socket, session, world) in &mut peers {
+            drive!(session, socket, Event::Closed(End::Finished) => playing -= 1);
+            while let Some(due) = session.poll_tick(now()) {
+                world.step(&due.inputs);
+                session.report(now(), due.inputs.tick, &world.hash());
+            }
+        }
     }
-    assert_eq!(peers[0].world.hash(), peers[1].world.hash());
+    println!("{} ticks, state {:016x}", peers[0].2.state().tick(), peers[0].2.hash().whole);
+    assert_eq!(peers[0].2.hash(), peers[1].2.hash());
     Ok(())
 }

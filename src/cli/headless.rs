@@ -212,7 +212,7 @@ fn show(progress: &Progress, bar: &ProgressBar) {
                 log_above(bar, &line);
             }
         }
-        // Without a window there is no vote.
+        // Without a window nobody stays for another match.
         Progress::Over(_) => {}
     }
 }

@@ -19,9 +19,8 @@ use game::{
 };
 use net::discovery::{Beacon, RoomId, VersionText};
 use net::{
-    ALTERNATIVES_MAX, AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join,
-    LockstepSession, MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig,
-    ServerSession, Settings, Token,
+    ALTERNATIVES_MAX, AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, Host, HostConfig, Join,
+    MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig, Settings, Token,
 };
 use sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use transport::discovery::ask_version;
@@ -163,8 +162,8 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         },
     };
     let options = options(game, Some(rules), Some(map), Some(seed))?;
-    let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
-    Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
+    let room = Host::new(clock::now(), settings, host, entropy()?);
+    Ok(Prepared { game: Match::new(room, options), beacon: Some(beacon), seed: Some(seed) })
 }
 
 /// Returns the time for which a guest may keep a full room waiting; `None` with a window, whose player removes guests
@@ -217,10 +216,8 @@ pub(crate) fn serve(
         updates: arguments.updates,
         repeat_updates: arguments.repeat_updates,
         stays: !arguments.headless,
-        kept: ArrayVec::new(),
         bits_per_s: BITS_PER_S_USUAL,
     };
-    let session = ServerSession::new(clock::now(), settings, entropy()?);
     let record = if host.is_none() {
         paths::replay_path(arguments.record.as_deref(), "server", Some(config.seed))?
     } else {
@@ -228,7 +225,8 @@ pub(crate) fn serve(
     };
     let started_unix_s = paths::unix_seconds();
     let options = ServerOptions { rules: Some(rules), map: Some(map), record, started_unix_s, first: None };
-    Ok(PreparedServer { server: Server::new(session, options), beacon, seed: config.seed })
+    let server = Server::new(clock::now(), settings, entropy()?, options);
+    Ok(PreparedServer { server, beacon, seed: config.seed })
 }
 
 /// Prepares a guest's match with the host, which is at one of the addresses `hosts`; `own` are the addresses at which

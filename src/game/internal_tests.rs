@@ -10,8 +10,8 @@ use super::options::MatchOptions;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::server::{Server, ServerOptions, ServerThread};
 use net::{
-    AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join,
-    LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, Host, HostConfig, InputDelay, Join,
+    MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, Settings,
 };
 use replay::{End, Replay};
 use sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
@@ -85,7 +85,7 @@ fn a_match_that_panics_closes_its_recording_and_notifies_the_others() {
         beacon: None,
         admission: AdmissionRules::default(),
     };
-    let session = LockstepSession::host(clock::now(), settings(), host, [1; 32]);
+    let session = Host::new(clock::now(), settings(), host, [1; 32]);
     let record = Some(folder.path().join("broken"));
     let mut game = Match::new(session, MatchOptions { record, ..MatchOptions::default() });
     game.breaks_at = Some(BREAKS_AT);
@@ -116,12 +116,12 @@ fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
         updates: 20,
         repeat_updates: false,
         stays: false,
-        kept: Default::default(),
+
         bits_per_s: BITS_PER_S_USUAL,
     };
-    let session = ServerSession::new(clock::now(), settings, [1; 32]);
     let record = Some(folder.path().join("broken"));
-    let mut server = Server::new(session, ServerOptions { record, ..ServerOptions::default() });
+    let mut server =
+        Server::new(clock::now(), settings, [1; 32], ServerOptions { record, ..ServerOptions::default() });
     server.breaks_at = Some(BREAKS_AT);
     check_error(ServerThread::start(server, udp, None).expect("a thread").join());
     for client in clients {

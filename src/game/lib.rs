@@ -53,7 +53,7 @@ pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
 pub use report::{DesyncReport, Party};
 pub use runner::{MatchEnded, NodeThread, Threaded};
 pub use script::{SCRIPT_BYTES_MAX, SCRIPT_COMMANDS_MAX, Script, ScriptError, ScriptLine};
-pub use server::{Server, ServerControl, ServerOptions, ServerProgress, ServerSummary, ServerThread};
+pub use server::{Server, ServerControl, ServerOptions, ServerProgress, ServerSummary, ServerThread, Stage};
 pub use session::Session;
 pub use shared_steps::SharedSteps;
 pub use stats::{Histogram, Latencies, Percentiles};

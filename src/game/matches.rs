@@ -27,9 +27,7 @@ use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use net::discovery::RoomId;
 use net::message::Choice;
-use net::{
-    AuthString, ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit,
-};
+use net::{AuthString, ChatText, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit};
 use sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// Match between peers, as one of them plays it.
@@ -64,6 +62,7 @@ pub struct Match {
 impl Node for Match {
     fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
+        self.start(now);
     }
 
     fn advance(&mut self, now: Time) {
@@ -147,6 +146,7 @@ impl Match {
     pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(&DueTick, &StateHash)) {
         loop {
             self.session.handle_timeout(now);
+            self.start(now);
             self.measures.opened(now, self.session.open_tick(), self.session.player());
             let mut is_idle = true;
             while let Some(event) = self.session.poll_event() {
@@ -170,6 +170,13 @@ impl Match {
             let view = self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen));
             let drawn = view.map_or(world, Predictor::world).state();
             self.measures.look(now, world.state(), drawn, self.session.player());
+        }
+    }
+
+    /// Begins the match once all have agreed on tick 0.
+    fn start(&mut self, now: Time) {
+        if let Some(world) = &self.world {
+            self.session.start(now, world.state());
         }
     }
 
@@ -266,7 +273,7 @@ impl Match {
         self.session.remove(now, player);
     }
 
-    /// Votes for a rematch, if the session stays open for one.
+    /// Gets ready for another match, in the room of the last one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);
     }
@@ -331,15 +338,12 @@ impl Match {
             }
             Event::Confirmed { player, .. } => {
                 self.events.tell([MatchEvent::Confirmed(player)]);
-                let token = self.session.client().and_then(ClientSession::token);
+                let token = self.session.token();
                 let room = self.session.config().map(|config| RoomId(config.room_id));
                 self.events.tell(token.zip(room).map(|(token, room)| MatchEvent::Token(token, room)));
             }
             Event::Prepare { roster } => match self.prepare(roster) {
-                Ok(hash) => {
-                    let state = self.world.as_ref().expect("just built").state();
-                    self.session.prepared(now, &hash, state);
-                }
+                Ok(hash) => self.session.prepared(now, &hash),
                 Err(error) => self.fail(error),
             },
             Event::Words(words) => self.words = Some(words),
@@ -349,7 +353,6 @@ impl Match {
                 self.begin_recording();
             }
             Event::Over => self.on_closed(now, End::Finished),
-            Event::Again => self.session.again(),
             Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),
             Event::StateWanted { tick } => {
                 let state = self.recent.state(tick).map(GameState::encode).unwrap_or_default();

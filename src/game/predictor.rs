@@ -7,9 +7,9 @@
 use core::iter::Peekable;
 use core::time::Duration;
 
-use net::Time;
+use net::{EncodedInput, Time};
 use sim::math::{Fx, Vec2};
-use sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
+use sim::{Direction, GameState, HeroControl, PlayerId, Tick, TickInputs, UnitId, World};
 
 /// Maximum number of predicted ticks; beyond that the view waits.
 pub const HORIZON_TICKS_MAX: u32 = 64;
@@ -79,7 +79,7 @@ impl Predictor {
         &mut self,
         now: Time,
         confirmed: &World,
-        own: impl Iterator<Item = (Tick, &'a [u8])>,
+        own: impl Iterator<Item = (Tick, &'a EncodedInput)>,
         horizon: Tick,
     ) {
         let horizon = horizon.min(confirmed.state().tick().plus(HORIZON_TICKS_MAX));
@@ -108,7 +108,7 @@ impl Predictor {
         }
     }
 
-    fn step<'a>(&mut self, own: &mut Peekable<impl Iterator<Item = (Tick, &'a [u8])>>) {
+    fn step<'a>(&mut self, own: &mut Peekable<impl Iterator<Item = (Tick, &'a EncodedInput)>>) {
         let tick = self.world.state().tick();
         let is_first = tick == self.base;
         self.inputs.tick = tick;
@@ -117,12 +117,12 @@ impl Predictor {
             input.hero = held(self.world.state(), PlayerId(player as u8));
         }
         let mine = &mut self.inputs.inputs[self.me.index()];
-        while let Some((of, bytes)) = own.next_if(|&(of, _)| of <= tick) {
+        while let Some((of, input)) = own.next_if(|&(of, _)| of <= tick) {
             // An input that was too late for its tick becomes part of the first open one.
             if of < tick && !is_first {
                 continue;
             }
-            let Ok(input) = postcard::from_bytes::<PlayerInput>(bytes) else { continue };
+            let input = input.decode();
             mine.hero = input.hero;
             let room = mine.commands.remaining_capacity();
             mine.commands.extend(input.commands.into_iter().take(room));
@@ -206,7 +206,8 @@ fn held(state: &GameState, player: PlayerId) -> HeroControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::{AttackBehaviour, Command, SeatSetup, Setup, TickRate};
+    use net::encode_input;
+    use sim::{AttackBehaviour, Command, PlayerInput, SeatSetup, Setup, TickRate};
 
     fn world() -> World {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
@@ -239,9 +240,9 @@ mod tests {
             }
             let base = confirmed.state().tick();
             let own = (base.0.saturating_sub(late)..=tick)
-                .map(|tick| (Tick(tick), postcard::to_allocvec(&input(tick)).expect("an input")));
-            let own: Vec<(Tick, Vec<u8>)> = own.collect();
-            let own = own.iter().map(|(tick, bytes)| (*tick, &bytes[..]));
+                .map(|tick| (Tick(tick), encode_input(&input(tick), &[]).expect("an input")));
+            let own: Vec<(Tick, EncodedInput)> = own.collect();
+            let own = own.iter().map(|(tick, input)| (*tick, input));
             predictor.advance(now, &confirmed, own, Tick(tick + 1));
             assert_eq!(predictor.world().state().tick(), Tick(tick + 1));
         }
@@ -268,9 +269,9 @@ mod tests {
         // Committed for ticks that have run without them.
         let banner = PlayerInput { commands: [Command::Banner].into_iter().collect(), ..walk(2) };
         let own = [(Tick(2), banner), (Tick(3), walk(4))]
-            .map(|(tick, input)| (tick, postcard::to_allocvec(&input).expect("an input")));
+            .map(|(tick, input)| (tick, encode_input(&input, &[]).expect("an input")));
         let mut predictor = Predictor::new(&world(), PlayerId(0));
-        let given = own.iter().map(|(tick, bytes)| (*tick, &bytes[..]));
+        let given = own.iter().map(|(tick, input)| (*tick, input));
         predictor.advance(Time(0), &confirmed, given, Tick(6));
         let mut inputs = TickInputs::idle(Tick(5), 2);
         inputs.inputs[0] = PlayerInput { commands: [Command::Banner].into_iter().collect(), ..walk(4) };

@@ -1,10 +1,12 @@
 //! A server's match, advanced by its caller.
 
+mod stage;
 mod thread;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use self::stage::Stage;
 pub use self::thread::{ServerControl, ServerProgress, ServerThread};
 
 use super::data::world_of;
@@ -15,8 +17,8 @@ use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
 use super::stats::Histogram;
 use net::{
-    AuthString, ClientStatus, End, Event, Roster, ServerSession, ServerTick, Source, Time, TimedInputs,
-    Transmit,
+    AuthString, ClientStatus, End, Entropy, Event, Roster, ServerConfig, ServerTick, Source, Time,
+    TimedInputs, Transmit,
 };
 use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
@@ -65,7 +67,7 @@ pub struct ServerSummary {
 
 /// Match as its server plays it: the only writer of its state.
 pub struct Server {
-    session: ServerSession,
+    session: Stage,
     options: ServerOptions,
     roster: Roster,
     words: Option<AuthString>,
@@ -83,11 +85,13 @@ pub struct Server {
 impl Node for Server {
     fn handle_datagram(&mut self, now: Time, from: Source, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
+        self.start(now);
     }
 
     fn advance(&mut self, now: Time) {
         loop {
             self.session.handle_timeout(now);
+            self.start(now);
             let mut is_idle = true;
             while let Some(event) = self.session.poll_event() {
                 is_idle = false;
@@ -125,9 +129,16 @@ impl Node for Server {
 }
 
 impl Server {
-    /// Creates a match over this session.
+    /// Opens a room in which a match begins once all are ready. `entropy` must be unpredictable.
+    ///
+    /// # Panics
+    /// As [`net::Host::serving`].
     #[must_use]
-    pub fn new(session: ServerSession, options: ServerOptions) -> Self {
+    pub fn new(now: Time, config: ServerConfig, entropy: impl Into<Entropy>, options: ServerOptions) -> Self {
+        Self::with(Stage::new(now, config, entropy), options)
+    }
+
+    fn with(session: Stage, options: ServerOptions) -> Self {
         Self {
             session,
             options,
@@ -164,7 +175,7 @@ impl Server {
 
     /// Returns the session.
     #[must_use]
-    pub const fn session(&self) -> &ServerSession {
+    pub const fn session(&self) -> &Stage {
         &self.session
     }
 
@@ -185,17 +196,17 @@ impl Server {
         self.conclude().0
     }
 
-    /// Returns the summary, and, if the session stays for a vote, the match that may follow on the same socket.
+    /// Returns the summary, and, if all have stayed, the room in which another match may follow.
     ///
     /// # Panics
     /// If it is not over.
-    pub fn into_rematch(self) -> (Result<ServerSummary, MatchError>, Option<Self>) {
+    pub fn into_rematch(self, now: Time) -> (Result<ServerSummary, MatchError>, Option<Self>) {
         let (result, session, options) = self.conclude();
-        let next = session.stays().then(|| Self::new(session, options.again()));
+        let next = session.into_room(now).map(|room| Self::with(room, options.again()));
         (result, next)
     }
 
-    fn conclude(mut self) -> (Result<ServerSummary, MatchError>, ServerSession, ServerOptions) {
+    fn conclude(mut self) -> (Result<ServerSummary, MatchError>, Stage, ServerOptions) {
         let finished = self.finished.take().expect("the match is over");
         let result = finished.map(|outcome| self.summary(outcome));
         (result, self.session, self.options)
@@ -230,7 +241,6 @@ impl Server {
                 self.departed = Some(MatchOutcome::departed(player, is_lost));
             }
             Event::Over => self.on_closed(End::Finished),
-            Event::Again => self.session = self.session.again(),
             Event::Closed(end) => self.on_closed(end),
             // The other events concern players only.
             _ => {}
@@ -238,12 +248,19 @@ impl Server {
         self.events.tell(told);
     }
 
+    /// Begins the match once all have agreed on tick 0.
+    fn start(&mut self, now: Time) {
+        if let Some(world) = &self.world {
+            self.session.start(now, world.state());
+        }
+    }
+
     fn prepare(&mut self, now: Time, roster: Roster) {
         let Self { options, session, .. } = self;
         let ServerOptions { rules, map, first, .. } = &options;
         match world_of(session.config(), &roster, rules.as_ref(), map.as_ref(), first.as_deref()) {
             Ok(world) => {
-                self.session.prepared(now, &world.hash(), world.state());
+                self.session.prepared(now, &world.hash());
                 (self.world, self.roster) = (Some(world), roster);
             }
             Err(error) => self.fail(error.into()),
@@ -267,7 +284,9 @@ impl Server {
         assert!(self.breaks_at != Some(due.timed.inputs.tick), "as the test wants");
         self.lateness.add(due.late);
         take_out_foreign(world.state(), &mut due.timed, |player| {
-            self.session.reject_command(player);
+            if let Some(session) = self.session.session_mut() {
+                session.reject_command(player);
+            }
         });
         let paused_before = world.state().pause();
         world.step(&due.timed.inputs);
@@ -275,8 +294,10 @@ impl Server {
         let hash = world.hash();
         self.recording.record(&due.timed.inputs, &hash, world.state());
         self.session.report(now, &due.timed, &hash, world.state());
-        if world.state().outcome() != Outcome::Running {
-            self.session.finish(&hash, world.state());
+        if let Some(session) =
+            self.session.session_mut().filter(|_| world.state().outcome() != Outcome::Running)
+        {
+            session.finish(&hash, world.state());
         }
     }
 

@@ -8,31 +8,46 @@ use super::predictor::Predictor;
 use net::discovery::Beacon;
 use net::message::Choice;
 use net::{
-    Architecture, ChatText, ClientSession, DropCause, DueTick, Event, Expected, Join, LinkStatus,
-    LockstepSession, MatchConfig, Source, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
+    Architecture, ChatText, DropCause, DueTick, Event, Expected, Follower, Guest, Host, Join, LinkStatus,
+    Lockstep, MatchConfig, Room, Source, Started, Time, Token, TooManyCommands, TooManyLines, Traffic,
+    Transmit, WaitsFor,
 };
 use sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
-/// Session of a match.
-#[expect(clippy::large_enum_variant, reason = "there is one per match")]
+/// Session of a match: from an address to a room, from there to the match, and back into the room.
 pub enum Session {
     /// The player is asking for a seat.
-    Joining(Join),
+    Joining(Box<Join>),
+    /// The room of a player who hosts.
+    Host(Box<Host>),
+    /// The room of a guest, or of a server's client.
+    Guest(Box<Guest>),
     /// Every peer runs the world as soon as it has all inputs.
-    Lockstep(LockstepSession),
+    Lockstep(Box<Lockstep>),
     /// A server runs the world, and sends the results.
-    Client(ClientSession),
+    Client(Box<Follower>),
+    /// None of these: it is being replaced.
+    Between,
 }
 
-impl From<LockstepSession> for Session {
-    fn from(session: LockstepSession) -> Self {
-        Self::Lockstep(session)
+impl From<Host> for Session {
+    fn from(host: Host) -> Self {
+        Self::Host(Box::new(host))
     }
 }
 
 impl From<Join> for Session {
     fn from(join: Join) -> Self {
-        Self::Joining(join)
+        Self::Joining(Box::new(join))
+    }
+}
+
+impl From<Room> for Session {
+    fn from(room: Room) -> Self {
+        match room {
+            Room::Host(host) => Self::Host(host),
+            Room::Guest(guest) => Self::Guest(guest),
+        }
     }
 }
 
@@ -41,8 +56,11 @@ macro_rules! each {
     ($session:expr, $inner:ident => $call:expr) => {
         match $session {
             Session::Joining($inner) => $call,
+            Session::Host($inner) => $call,
+            Session::Guest($inner) => $call,
             Session::Lockstep($inner) => $call,
             Session::Client($inner) => $call,
+            Session::Between => unreachable!(),
         }
     };
 }
@@ -51,9 +69,33 @@ macro_rules! each {
 macro_rules! seated {
     ($session:expr, $inner:ident => $call:expr, else $without:expr) => {
         match $session {
-            Session::Joining(_) => $without,
+            Session::Host($inner) => $call,
+            Session::Guest($inner) => $call,
             Session::Lockstep($inner) => $call,
             Session::Client($inner) => $call,
+            Session::Joining(_) | Session::Between => $without,
+        }
+    };
+}
+
+/// Makes the same call on a room, and returns `$without` if there is none.
+macro_rules! in_room {
+    ($session:expr, $inner:ident => $call:expr, else $without:expr) => {
+        match $session {
+            Session::Host($inner) => $call,
+            Session::Guest($inner) => $call,
+            _ => $without,
+        }
+    };
+}
+
+/// Makes the same call on a match, and returns `$without` if it has not begun.
+macro_rules! playing {
+    ($session:expr, $inner:ident => $call:expr, else $without:expr) => {
+        match $session {
+            Session::Lockstep($inner) => $call,
+            Session::Client($inner) => $call,
+            _ => $without,
         }
     };
 }
@@ -61,14 +103,42 @@ macro_rules! seated {
 impl Session {
     pub(super) fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         each!(self, session => session.handle_datagram(now, from, bytes));
-        let Self::Joining(join) = self else { return };
-        let Some(seat) = join.take_seat() else { return };
-        *self = match seat.architecture() {
-            Architecture::P2p => Self::Lockstep(LockstepSession::seated(now, seat)),
-            Architecture::ClientServer | Architecture::Relay => {
-                Self::Client(ClientSession::seated(now, seat))
-            }
+        if let Self::Joining(join) = self
+            && let Some(seat) = join.take_seat()
+        {
+            *self = Self::Guest(Box::new(Guest::new(now, seat)));
+        }
+    }
+
+    /// Begins the match once its room has agreed on tick 0; `first` is the state before it.
+    pub(super) fn start(&mut self, now: Time, first: &GameState) {
+        if in_room!(self, room => !room.is_agreed(), else true) {
+            return;
+        }
+        let started = match core::mem::replace(self, Self::Between) {
+            Self::Host(host) => host.into_started(),
+            Self::Guest(guest) => guest.into_started(),
+            _ => unreachable!("a room"),
         };
+        *self = Self::of_match(now, started, first);
+    }
+
+    fn of_match(now: Time, started: Started, first: &GameState) -> Self {
+        match started.config().architecture {
+            Architecture::P2p => Self::Lockstep(Box::new(Lockstep::start(now, started))),
+            Architecture::ClientServer | Architecture::Relay => {
+                Self::Client(Box::new(Follower::start(now, started, first)))
+            }
+        }
+    }
+
+    /// Goes back into the room after a match at whose end all have stayed; `None` after any other.
+    pub(super) fn into_room(self, now: Time) -> Option<Self> {
+        match self {
+            Self::Lockstep(session) if session.stays() => Some(session.into_room(now).into()),
+            Self::Client(session) if session.stays() => Some(Self::Guest(Box::new(session.into_room(now)))),
+            _ => None,
+        }
     }
 
     pub(super) fn expected(&self) -> Expected {
@@ -77,13 +147,6 @@ impl Session {
 
     pub(super) fn count_refused(&mut self, cause: DropCause, times: u64) {
         each!(self, session => session.count_refused(cause, times));
-    }
-
-    /// Prepares the session for a rematch that all want: a client joins its server again.
-    pub(super) fn again(&mut self) {
-        if let Self::Client(client) = self {
-            *self = Self::Joining(client.again());
-        }
     }
 
     #[cfg(feature = "doors")]
@@ -129,19 +192,16 @@ impl Session {
     }
 
     pub(super) fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
-        seated!(self, session => session.poll_tick(now), else None)
+        playing!(self, session => session.poll_tick(now), else None)
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         each!(self, session => session.poll_timeout())
     }
 
-    pub(super) fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
-        match self {
-            Self::Joining(_) => {}
-            Self::Lockstep(session) => session.prepared(now, hash),
-            Self::Client(session) => session.prepared(now, hash, state),
-        }
+    /// Reports that the world before tick 0 is built, with its hash.
+    pub(super) fn prepared(&mut self, now: Time, hash: &StateHash) {
+        in_room!(self, room => room.prepared(now, hash), else ());
     }
 
     pub(super) fn submit_command(
@@ -150,25 +210,25 @@ impl Session {
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        seated!(self, session => session.submit_command(wish, given, command), else Ok(()))
+        playing!(self, session => session.submit_command(wish, given, command), else Ok(()))
     }
 
     /// Returns the first tick whose input is not committed.
     pub(super) fn open_tick(&self) -> Tick {
-        seated!(self, session => session.open_tick(), else Tick(0))
+        playing!(self, session => session.open_tick(), else Tick(0))
     }
 
     pub(super) fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
-        seated!(self, session => session.submit_hero(wish, hero), else ());
+        playing!(self, session => session.submit_hero(wish, hero), else ());
     }
 
     pub(super) fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
-        seated!(self, session => session.report(now, tick, hash), else ());
+        playing!(self, session => session.report(now, tick, hash), else ());
     }
 
     pub(super) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        if let Self::Lockstep(session) = self {
-            session.set_own_addresses(addresses);
+        if let Self::Host(host) = self {
+            host.set_own_addresses(addresses);
         }
     }
 
@@ -179,12 +239,12 @@ impl Session {
     }
 
     pub(super) fn finish(&mut self) {
-        seated!(self, session => session.finish(), else ());
+        playing!(self, session => session.finish(), else ());
     }
 
     /// Claims the win over the last other player, who is lost.
     pub(super) fn claim(&mut self) {
-        seated!(self, session => session.claim(), else ());
+        playing!(self, session => session.claim(), else ());
     }
 
     /// Decides on [`Self::held_up`]: whether the match waits on for that player or continues without it.
@@ -203,24 +263,19 @@ impl Session {
 
     /// Sets the hero and the readiness of this player in the lobby.
     pub(super) fn submit_choice(&mut self, now: Time, choice: Choice) {
-        seated!(self, session => session.submit_choice(now, choice), else ());
+        in_room!(self, room => room.submit_choice(now, choice), else ());
     }
 
-    /// Removes a guest from the lobby. In a client-server or relayed match only the server can.
+    /// Removes a guest from the lobby, if this is its host.
     pub(super) fn remove(&mut self, now: Time, player: PlayerId) {
-        if let Self::Lockstep(session) = self {
-            session.remove(now, player);
+        if let Self::Host(host) = self {
+            host.remove(now, player);
         }
     }
 
-    /// Whether the match is over and the session stays for a rematch vote.
-    pub(super) const fn stays(&self) -> bool {
-        seated!(self, session => session.stays(), else false)
-    }
-
-    /// Votes for a rematch.
+    /// Gets ready for another match, in the room of the last one.
     pub(super) fn want_rematch(&mut self, now: Time) {
-        seated!(self, session => session.want_rematch(now), else ());
+        in_room!(self, room => room.want_rematch(now), else ());
     }
 
     pub(super) fn leave(&mut self) {
@@ -244,8 +299,8 @@ impl Session {
     }
 
     /// Whether a server runs the world and sends the results.
-    pub(super) const fn is_served(&self) -> bool {
-        matches!(self, Self::Client(client) if matches!(client.config().architecture, Architecture::ClientServer))
+    pub(super) fn is_served(&self) -> bool {
+        self.config().is_some_and(|config| config.architecture == Architecture::ClientServer)
     }
 
     /// Returns the time at which a view that lags `behind` the server's ticks, for an even pace, reaches `tick`.
@@ -258,7 +313,7 @@ impl Session {
 
     /// Advances the prediction, using the player's own inputs that are committed and not confirmed.
     pub(super) fn predict(&self, now: Time, predictor: &mut Predictor, confirmed: &World) {
-        seated!(self, session => {
+        playing!(self, session => {
             let (horizon, own) = session.unconfirmed();
             predictor.advance(now, confirmed, own, horizon);
         }, else ());
@@ -266,32 +321,36 @@ impl Session {
 
     /// Returns this player's id; valid once confirmed.
     #[must_use]
-    pub const fn player(&self) -> PlayerId {
+    pub fn player(&self) -> PlayerId {
         seated!(self, session => session.player(), else PlayerId(0))
     }
 
     /// Returns the configuration of the match; known once confirmed.
     #[must_use]
-    pub const fn config(&self) -> Option<&MatchConfig> {
-        match self {
-            Self::Joining(_) => None,
-            Self::Lockstep(session) => Some(session.config()),
-            Self::Client(session) => Some(session.config()),
-        }
+    pub fn config(&self) -> Option<&MatchConfig> {
+        seated!(self, session => Some(session.config()), else None)
+    }
+
+    /// Returns the token that takes the seat back from a server.
+    #[must_use]
+    pub(super) const fn token(&self) -> Option<Token> {
+        if let Self::Guest(guest) = self { guest.token() } else { None }
     }
 
     /// Returns the traffic on the links so far.
     #[must_use]
-    pub const fn traffic(&self) -> &Traffic {
+    pub fn traffic(&self) -> &Traffic {
         each!(self, session => session.traffic())
     }
 
     /// Iterates over the links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
         let links: ArrayVec<LinkStatus, PLAYERS_MAX> = match self {
-            Self::Joining(_) => ArrayVec::new(),
+            Self::Host(host) => host.links().collect(),
+            Self::Guest(guest) => guest.links().collect(),
             Self::Lockstep(session) => session.links().collect(),
             Self::Client(session) => core::iter::once(session.link()).collect(),
+            Self::Joining(_) | Self::Between => ArrayVec::new(),
         };
         links.into_iter()
     }
@@ -299,25 +358,21 @@ impl Session {
     /// Returns the time before its tick at which an input is committed, in microseconds; known once tick 0 is agreed.
     #[must_use]
     pub fn delay_us(&self) -> Option<i64> {
-        match self {
-            Self::Joining(_) => None,
-            Self::Lockstep(session) => session.delay_us(),
-            Self::Client(session) => Some(session.delay_us()),
-        }
+        playing!(self, session => Some(session.delay_us()), else None)
     }
 
     /// Returns the player for whom the match waits, because the next tick is due and lacks that player's input; or a
     /// silent server.
     #[must_use]
     pub fn waits_for(&self) -> Option<WaitsFor> {
-        seated!(self, session => session.waits_for(), else None)
+        playing!(self, session => session.waits_for(), else None)
     }
 
     /// Returns the lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
     /// a server.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
-        seated!(self, session => session.lost(), else None)
+        playing!(self, session => session.lost(), else None)
     }
 
     /// Returns the player of three or more who has spent its budget of stalls, and when the match continues without
@@ -330,12 +385,16 @@ impl Session {
     /// Returns the room's beacon, while the room is open.
     #[must_use]
     pub fn beacon(&self) -> Option<&Beacon> {
-        if let Self::Lockstep(session) = self { session.beacon() } else { None }
+        match self {
+            Self::Host(host) => host.beacon(),
+            Self::Lockstep(session) => session.beacon(),
+            _ => None,
+        }
     }
 
-    /// Returns the client session, if a server runs the match.
+    /// Returns the client session, while ticks run that a server decides.
     #[must_use]
-    pub const fn client(&self) -> Option<&ClientSession> {
+    pub const fn client(&self) -> Option<&Follower> {
         if let Self::Client(session) = self { Some(session) } else { None }
     }
 }

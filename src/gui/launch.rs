@@ -275,7 +275,7 @@ impl Game {
         terms.map.as_deref()
     }
 
-    /// Whether the match is running or a vote on the next one is open.
+    /// Whether the match is running, or its players may still get ready for another one.
     pub(crate) const fn is_alive(&self) -> bool {
         self.thread.is_some()
     }

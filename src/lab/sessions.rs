@@ -4,9 +4,10 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::net::SocketAddr;
 
+use game::{Server, ServerOptions};
 use net::{
-    AdmissionRules, Architecture, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
+    AdmissionRules, Architecture, Entropy, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig,
+    OnLoss, PlayerName, RoomCode, ServerConfig, Settings, Time,
 };
 use sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
@@ -67,8 +68,8 @@ impl Table<'_> {
     }
 
     /// Creates the session of the peer in seat 0, which others join.
-    pub fn host(&self, now: Time, settings: Settings) -> LockstepSession {
-        LockstepSession::host(now, settings, self.host_config(), self.entropy(0))
+    pub fn host(&self, now: Time, settings: Settings) -> Host {
+        Host::new(now, settings, self.host_config(), self.entropy(0))
     }
 
     /// Returns the configuration of the host.
@@ -114,9 +115,15 @@ impl Table<'_> {
 
     /// Creates the server's session. It sends this many updates per second, repeated after loss if `repeat_updates`,
     /// and at most `bits_per_s` to each client.
-    pub fn server(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerSession {
+    pub fn server(
+        &self,
+        updates: u32,
+        repeat_updates: bool,
+        bits_per_s: u64,
+        options: ServerOptions,
+    ) -> Server {
         let config = self.server_config(updates, repeat_updates, bits_per_s);
-        ServerSession::new(Time(0), config, self.entropy(self.teams.len()))
+        Server::new(Time(0), config, self.entropy(self.teams.len()), options)
     }
 
     /// Returns the configuration of the server.
@@ -135,7 +142,6 @@ impl Table<'_> {
             updates,
             repeat_updates,
             stays: false,
-            kept: ArrayVec::new(),
             bits_per_s,
         }
     }

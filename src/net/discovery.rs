@@ -9,6 +9,7 @@ mod beacon;
 mod directory;
 mod room;
 
+pub use crate::wire::limits::DISCOVERY_BYTES_MAX;
 pub use beacon::*;
 pub use directory::*;
 pub use room::*;

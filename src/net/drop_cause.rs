@@ -2,9 +2,6 @@
 
 use core::fmt;
 
-use crate::connection::ChannelError;
-use crate::connection::protection::OpenError;
-use crate::lockstep::gate::TooFarAhead;
 use crate::wire::message::Malformed;
 
 /// Why a datagram, or a message of the reliable channel, was dropped.
@@ -62,32 +59,6 @@ impl DropCause {
 impl From<Malformed> for DropCause {
     fn from(_: Malformed) -> Self {
         Self::Malformed
-    }
-}
-
-impl From<ChannelError> for DropCause {
-    fn from(error: ChannelError) -> Self {
-        match error {
-            ChannelError::Malformed(_) | ChannelError::TooLong(_) => Self::Malformed,
-            ChannelError::NeverSent(_) => Self::OutOfPlace,
-            ChannelError::BeyondWindow(_) => Self::TooFarAhead,
-        }
-    }
-}
-
-impl From<TooFarAhead> for DropCause {
-    fn from(_: TooFarAhead) -> Self {
-        Self::TooFarAhead
-    }
-}
-
-impl From<OpenError> for DropCause {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Length(_) => Self::Malformed,
-            OpenError::Connection(_) | OpenError::Forged(_) => Self::Unauthenticated,
-            OpenError::Repeated(_) => Self::Repeated,
-        }
     }
 }
 

@@ -5,13 +5,12 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use crate::connection::words::AuthString;
 use crate::drop_cause::{DropCounts, Handled};
-use crate::lockstep::heads::Equivocation;
 use crate::time::Time;
+use crate::wire::auth_string::AuthString;
 use crate::wire::chat_text::ChatText;
 use crate::wire::given::GivenTimes;
-use crate::wire::message::{Lobby, MatchConfig, Refusal, Roster};
+use crate::wire::message::{Equivocation, Lobby, MatchConfig, Refusal, Roster};
 use crate::wire::name::PlayerName;
 use sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 
@@ -93,8 +92,8 @@ pub enum Event {
         /// The configuration of the match.
         config: MatchConfig,
     },
-    /// All players are there: build the world and call
-    /// [`LockstepSession::prepared`](super::LockstepSession::prepared).
+    /// All players are ready: build the world and call [`Host::prepared`](super::Host::prepared) or
+    /// [`Guest::prepared`](super::Guest::prepared).
     Prepare {
         /// The players, by seat.
         roster: Roster,
@@ -118,7 +117,7 @@ pub enum Event {
         player: PlayerId,
     },
     /// A player has spent its budget of stalls while others are left: the match continues without it unless the user waits
-    /// ([`LockstepSession::wait_longer`](super::LockstepSession::wait_longer)).
+    /// ([`Lockstep::wait_longer`](super::Lockstep::wait_longer)).
     HoldsUp {
         /// The player.
         player: PlayerId,
@@ -132,12 +131,9 @@ pub enum Event {
         /// The line.
         text: ChatText,
     },
-    /// All ticks have run, all peers know it, and the session stays open for a rematch vote.
+    /// All ticks have run, all know it, and all stay: the match goes back into its room for another one.
     Over,
-    /// With a server: all players want a rematch, and [`ServerSession::again`](super::ServerSession::again) or
-    /// [`ClientSession::again`](super::ClientSession::again) creates what comes next.
-    Again,
-    /// A player, possibly this one, wants a rematch.
+    /// After a match: a player, possibly this one, is ready for another one.
     RematchWanted {
         /// The player.
         player: PlayerId,
@@ -154,7 +150,7 @@ pub enum Event {
         /// The delay, in microseconds.
         delay_us: i64,
     },
-    /// Hashes differ: give the state after this tick to [`LockstepSession::provide_state`](super::LockstepSession::provide_state).
+    /// Hashes differ: give the state after this tick to [`Lockstep::provide_state`](super::Lockstep::provide_state).
     StateWanted {
         /// The first tick that differs.
         tick: Tick,
@@ -178,7 +174,7 @@ pub enum Event {
         /// True if it was lost, false if it left.
         is_lost: bool,
     },
-    /// Client: the server's state [`ClientSession::snapshot`](super::ClientSession::snapshot) replaces the
+    /// Client: the server's state [`Follower::snapshot`](super::Follower::snapshot) replaces the
     /// one here, and no ticks lead to it: a seat was taken back, or the world here had diverged.
     Adopt {
         /// The next tick of that state.
@@ -261,4 +257,34 @@ pub struct LinkStatus {
     pub unacknowledged: usize,
     /// Between a guest and its host, or a client and its server: the words that both have.
     pub words: Option<AuthString>,
+}
+
+/// The server's measurements of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientStatus {
+    /// The player.
+    pub player: PlayerId,
+    /// The player's name.
+    pub name: PlayerName,
+    /// Traffic to and from it.
+    pub traffic: Traffic,
+    /// Counts of the server about it.
+    pub counts: ClientCounts,
+    /// The state of the link to it.
+    pub link: LinkStatus,
+}
+
+/// Counts of a server about a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientCounts {
+    /// Commands removed from its inputs because they named other players' units.
+    pub foreign_commands: u32,
+    /// Violations by this client: those commands, and messages dropped after their envelope had been opened.
+    pub rejected: u32,
+    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
+    pub skipped: u32,
+    /// Inputs received.
+    pub inputs: u32,
+    /// Those of them that arrived after their tick was due and became part of a later one.
+    pub late: u32,
 }

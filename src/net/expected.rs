@@ -5,13 +5,12 @@
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 
-use super::connection::CLOSING_MAX;
-use super::connection::handshake::PENDING_MAX;
-use super::connection::protection::{ENVELOPE_BYTES, TAG_BYTES, connection_id};
-use super::discovery::DISCOVERY_BYTES_MAX;
 use super::drop_cause::DropCause;
-use super::table::settings::ALTERNATIVES_MAX;
+use super::wire::limits::{
+    ALTERNATIVES_MAX, CLOSING_MAX, DISCOVERY_BYTES_MAX, ENVELOPE_BYTES, PENDING_MAX, TAG_BYTES,
+};
 use super::wire::message::{Delivery, JOIN_REQUEST_BYTES, PacketId};
+use super::wire::sealed::connection_id;
 use sim::PLAYERS_MAX;
 
 /// Most connections of a session: those of the players, of guests without a seat, and of those who have just left.

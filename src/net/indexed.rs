@@ -69,6 +69,11 @@ impl<T> BySeat<T> {
     }
 
     /// The values of all seats.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+
+    /// The values of all seats, mutably.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }

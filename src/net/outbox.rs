@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 use core::net::{IpAddr, SocketAddr};
 
-use crate::connection::protection::SealedPacket;
 use crate::event::{Event, Traffic};
+use crate::wire::sealed::SealedPacket;
 
 /// Address of another process, with the local address at which its datagrams arrive. An answer leaves from there: on a
 /// computer with several addresses the system may choose another, which the other end has never asked.
@@ -45,7 +45,7 @@ pub struct Transmit {
 const OUT_MAX: usize = 512;
 
 /// Datagrams and events in order, in bounded memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) traffic: Traffic,
     transmits: VecDeque<Transmit>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::peers::{Peer, Wire, address, body, fair_mesh, mesh, run, with_body};
 use net::message::PacketId;
-use net::{DropCause, End, FairInputs, InputDelay, Time, decode_fair_inputs, encode_fair_inputs};
+use net::{DropCause, End, InputDelay, PeerInputs, Time, decode_fair_inputs, encode_fair_inputs};
 use sim::{Command, PlayerId, Target, Tick};
 
 const LINKS: [&str; 3] =
@@ -174,7 +174,7 @@ fn when_two_do_not_hear_each_other_the_others_relay_between_them() {
 }
 
 /// What a peer makes of its commitments and inputs from this instant on, on their way to `to`, or to all.
-fn forged(from: Time, to: Option<u8>, change: fn(&mut FairInputs<'_>)) -> Wire {
+fn forged(from: Time, to: Option<u8>, change: fn(&mut PeerInputs<'_>)) -> Wire {
     Box::new(move |now, at, bytes| {
         let is_hit = now > from && to.is_none_or(|to| at == address(to));
         if !is_hit || bytes[0] != PacketId::PlayerInput as u8 {
@@ -182,8 +182,8 @@ fn forged(from: Time, to: Option<u8>, change: fn(&mut FairInputs<'_>)) -> Wire {
         }
         let mut said = decode_fair_inputs(body(bytes)).expect("of a fair match");
         change(&mut said);
-        let FairInputs { fair, commitments, header, inputs, nonces } = said;
-        let inputs: Vec<_> = inputs.collect();
+        let PeerInputs { fair, commitments, header, inputs, nonces } = said;
+        let inputs: Vec<_> = inputs.collect::<Result<_, _>>().expect("well-formed");
         let inputs = inputs.iter().map(Option::as_deref);
         let body = encode_fair_inputs(&fair, commitments, &header, inputs, nonces);
         Some(with_body(bytes, PacketId::PlayerInput, &body))
@@ -193,7 +193,7 @@ fn forged(from: Time, to: Option<u8>, change: fn(&mut FairInputs<'_>)) -> Wire {
 const PLAYING: Time = Time(4_000_000);
 
 /// Another nonce does what another input would.
-fn other_nonce(said: &mut FairInputs<'_>) {
+fn other_nonce(said: &mut PeerInputs<'_>) {
     const NONCES: &[[u8; 8]] = &[[7; 8]; 64];
     said.nonces = &NONCES[..said.nonces.len()];
 }
@@ -208,13 +208,13 @@ fn withholds_commitments(from: Time, to: Option<u8>) -> Wire {
             return Some(bytes.to_vec());
         }
         let said = decode_fair_inputs(body(bytes)).expect("of a fair match");
-        let FairInputs { mut fair, mut header, inputs, nonces, .. } = said;
+        let PeerInputs { mut fair, mut header, inputs, nonces, .. } = said;
         if now <= from {
             let next = header.first + u16::from(fair.offset) + u16::from(fair.count);
             committed.insert(at, next);
             return Some(bytes.to_vec());
         }
-        let inputs: Vec<_> = inputs.collect();
+        let inputs: Vec<_> = inputs.collect::<Result<_, _>>().expect("well-formed");
         let inputs = inputs.iter().map(Option::as_deref);
         fair.count = 0;
         header.count = u16::from(header.count).min(committed[&at].saturating_sub(header.first)) as u8;

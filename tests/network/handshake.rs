@@ -7,9 +7,7 @@ use crate::peers::{GUEST, HOST, guest_config, host_config, settings};
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use net::message::{JoinRequest, JoinShare, PacketId, decode_handshake};
-use net::{
-    GuestConfig, HostConfig, InputDelay, Join, LockstepSession, OpeningRoom, PacketProtection, RoomCode, Time,
-};
+use net::{GuestConfig, Host, HostConfig, InputDelay, Join, OpeningRoom, PacketProtection, RoomCode, Time};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha512};
@@ -22,7 +20,7 @@ fn datagrams(guest_seed: [u8; 32], host_seed: [u8; 32]) -> Vec<Vec<u8>> {
     let room_code = || RoomCode::of(CODE);
     let settings = || settings(InputDelay::Auto);
     let config = HostConfig { room_code: room_code(), ..host_config(2, 60) };
-    let mut host = LockstepSession::host(Time(0), settings(), config, host_seed);
+    let mut host = Host::new(Time(0), settings(), config, host_seed);
     let config = GuestConfig { room_code: room_code(), ..guest_config() };
     let mut guest = Join::new(Time(0), settings(), config, guest_seed);
     let mut sent = Vec::new();

@@ -10,8 +10,8 @@ use crate::peers::{
 };
 use net::message::{Bye, PacketId, Ready, Suspicion, decode, encode};
 use net::{
-    AdmissionRules, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    Refusal, RoomCode, Settings, Time,
+    AdmissionRules, ENVELOPE_BYTES, End, Event, GuestConfig, Host, HostConfig, InputDelay, Join, Refusal,
+    RoomCode, Settings, Time,
 };
 use sim::PlayerId;
 
@@ -234,7 +234,7 @@ fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() 
 /// Three guests of one address ask a host of four: who has a seat, and what the others are told.
 fn three_of_one_address(host: HostConfig) -> [(bool, Option<Event>); 3] {
     let code = host.room_code.clone();
-    let mut host = LockstepSession::host(Time(0), settings(InputDelay::Auto), host, entropy(1));
+    let mut host = Host::new(Time(0), settings(InputDelay::Auto), host, entropy(1));
     let mut join = |n: u8| {
         let from = SocketAddr::new(GUEST.ip(), 5_000 + u16::from(n));
         let config = GuestConfig { room_code: code.clone(), ..guest_config() };
@@ -278,7 +278,7 @@ fn guests_behind_one_router_take_every_seat_by_flag_or_code() {
 }
 
 /// A guest that looks for its host at `addresses`, and the hosts that are there; who is asked and what came of it.
-fn look(addresses: &[SocketAddr], hosts: &mut [(SocketAddr, LockstepSession)]) -> (bool, Option<Event>) {
+fn look(addresses: &[SocketAddr], hosts: &mut [(SocketAddr, Host)]) -> (bool, Option<Event>) {
     let (&host, others) = addresses.split_first().expect("an address");
     let config = GuestConfig {
         alternatives: others.iter().copied().collect(),
@@ -311,7 +311,7 @@ fn look(addresses: &[SocketAddr], hosts: &mut [(SocketAddr, LockstepSession)]) -
 fn of_several_addresses_the_first_that_proves_itself_is_joined() {
     let open = |at: SocketAddr, code: &str| {
         let config = HostConfig { room_code: RoomCode::of(code), ..host_config(2, 100) };
-        (at, LockstepSession::host(Time(0), settings(InputDelay::Auto), config, entropy(1)))
+        (at, Host::new(Time(0), settings(InputDelay::Auto), config, entropy(1)))
     };
     let [nobody, stranger, right] = [7, 8, 9].map(address);
     let all = [nobody, stranger, right];

@@ -6,7 +6,7 @@ use crate::peers::{Peer, address, entropy, guest_config, host_config, run, setti
 use crate::served::star::{self, Net};
 use game::{MatchError, MatchEvent, MatchOptions, data};
 use net::message::{Choice, Lobby};
-use net::{Architecture, ChatText, End, InputDelay, Join, LockstepSession, Settings, Time};
+use net::{Architecture, ChatText, End, Host, InputDelay, Join, Settings, Time};
 use sim::{AttackBehaviour, PlayerId, fingerprint};
 
 const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -16,7 +16,7 @@ const UNDECIDED: Choice = Choice { hero: AttackBehaviour::Swordsman, is_ready: f
 /// A host of three seats and two guests, of whom nobody is ready.
 fn undecided(link: &str) -> Vec<Peer> {
     let settings = || Settings { is_ready: false, ..settings(InputDelay::Auto) };
-    let host = LockstepSession::host(Time(0), settings(), host_config(3, 120), entropy(1));
+    let host = Host::new(Time(0), settings(), host_config(3, 120), entropy(1));
     let mut peers = vec![Peer::new(host, address(0), &format!("{link},seed=1"))];
     for n in 1..3 {
         let join = Join::new(Time(0), settings(), guest_config(), entropy(1 + n));

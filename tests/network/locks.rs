@@ -11,8 +11,7 @@ use crate::served::star::{BOTH, config, room};
 use counting::allocated_bytes;
 use net::message::{PacketId, Seating, decode, encode};
 use net::{
-    ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, Refusal,
-    RoomCode, Time,
+    ENVELOPE_BYTES, End, Event, GuestConfig, Host, HostConfig, InputDelay, Join, Refusal, RoomCode, Time,
 };
 
 const OPEN: RoomCode = RoomCode::OPEN;
@@ -29,7 +28,7 @@ fn code() -> RoomCode {
 /// A room of three seats, one guest who asks for one, and everybody who sends either of them something.
 struct Table {
     now: Time,
-    host: LockstepSession,
+    host: Host,
     guest: Join,
     from: SocketAddr,
     joined: usize,
@@ -41,7 +40,7 @@ impl Table {
     fn new(host: RoomCode, guest: RoomCode) -> Self {
         let settings = || settings(InputDelay::Auto);
         let config = HostConfig { room_code: host, ..host_config(3, 60) };
-        let host = LockstepSession::host(Time(0), settings(), config, [1; 32]);
+        let host = Host::new(Time(0), settings(), config, [1; 32]);
         let guest = GuestConfig { room_code: guest, ..guest_config() };
         let guest = Join::new(Time(0), settings(), guest, [2; 32]);
         Self { now: Time(0), host, guest, from: address(1), joined: 0, sent: Vec::new() }
@@ -255,7 +254,8 @@ fn both_ends_have_the_same_four_words_and_others_have_others() {
     let mut words = BTreeSet::new();
     run(&mut peers, MINUTE, |_, peers| {
         if peers[0].inputs.len() == 10 {
-            let of = |peer: &Peer| peer.session.links().map(|link| link.words).collect::<Vec<_>>();
+            let of =
+                |peer: &Peer| peer.session.links().into_iter().map(|link| link.words).collect::<Vec<_>>();
             let (host, guests) = (of(&peers[0]), [of(&peers[1]), of(&peers[2])]);
             assert_eq!(host, [guests[0][0], guests[1][0]]);
             assert_eq!(

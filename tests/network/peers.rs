@@ -1,16 +1,18 @@
 //! Sessions on virtual links in virtual time, with a world that only remembers.
 
+#[path = "peers/session.rs"]
+mod session;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
+pub(crate) use self::session::Session;
 use net::message::{Lobby, PacketId};
 use net::{
-    AdmissionRules, Architecture, AuthString, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event,
-    GuestConfig, HostConfig, InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic, Transmit, decode_input, decode_inputs,
-    encode_input, encode_inputs,
+    AdmissionRules, Architecture, AuthString, ENVELOPE_BYTES, End, Entropy, Equivocation, Event, GuestConfig,
+    Host, HostConfig, InputDelay, InputsHeader, Join, MatchConfig, OnLoss, PlayerName, RoomCode, Roster,
+    Settings, TAG_BYTES, Time, Transmit, decode_inputs, encode_input, encode_inputs,
 };
 use sim::{
     AttackBehaviour, Direction, HashChain, HeroControl, PARTS, PlayerId, StateHash, Tick, TickInputs,
@@ -56,7 +58,7 @@ pub(crate) fn with_header(bytes: &[u8], change: impl FnOnce(&mut InputsHeader)) 
     }
     let (mut header, inputs) = decode_inputs(body(bytes)).expect("inputs");
     change(&mut header);
-    let inputs: Vec<_> = inputs.take(usize::from(header.count)).collect();
+    let inputs = inputs.take(usize::from(header.count)).collect::<Result<Vec<_>, _>>().expect("well-formed");
     let inputs = inputs.iter().map(|input| input.as_deref());
     with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs))
 }
@@ -89,13 +91,13 @@ fn config(ticks: u32, seats: u8) -> MatchConfig {
     }
 }
 
-pub(crate) fn host(ticks: u32, delay: InputDelay) -> LockstepSession {
+pub(crate) fn host(ticks: u32, delay: InputDelay) -> Host {
     host_of(2, ticks, delay)
 }
 
 /// A host with this many seats.
-pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSession {
-    LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), entropy(1))
+pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> Host {
+    Host::new(Time(0), settings(delay), host_config(seats, ticks), entropy(1))
 }
 
 pub(crate) fn host_config(seats: u8, ticks: u32) -> HostConfig {
@@ -120,108 +122,6 @@ fn seat_config(n: u8) -> GuestConfig {
 
 pub(crate) fn guest(delay: InputDelay) -> Join {
     Join::new(Time(0), settings(delay), guest_config(), entropy(2))
-}
-
-/// A session that asks for its seat, and then has it: from then on it is a [`LockstepSession`].
-#[expect(clippy::large_enum_variant, reason = "there are few")]
-pub(crate) enum Session {
-    Joining(Join),
-    Seated(LockstepSession),
-}
-
-impl From<Join> for Session {
-    fn from(join: Join) -> Self {
-        Self::Joining(join)
-    }
-}
-
-impl From<LockstepSession> for Session {
-    fn from(session: LockstepSession) -> Self {
-        Self::Seated(session)
-    }
-}
-
-impl Deref for Session {
-    type Target = LockstepSession;
-    fn deref(&self) -> &LockstepSession {
-        let Self::Seated(session) = self else { panic!("it has no seat yet") };
-        session
-    }
-}
-
-impl DerefMut for Session {
-    fn deref_mut(&mut self) -> &mut LockstepSession {
-        let Self::Seated(session) = self else { panic!("it has no seat yet") };
-        session
-    }
-}
-
-macro_rules! each {
-    ($session:expr, $inner:ident => $call:expr) => {
-        match $session {
-            Session::Joining($inner) => $call,
-            Session::Seated($inner) => $call,
-        }
-    };
-}
-
-/// What both have.
-impl Session {
-    pub(crate) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        each!(self, session => session.handle_datagram(now, from, bytes));
-        if let Self::Joining(join) = self
-            && let Some(seat) = join.take_seat()
-        {
-            *self = Self::Seated(LockstepSession::seated(now, seat));
-        }
-    }
-
-    pub(crate) fn handle_timeout(&mut self, now: Time) {
-        each!(self, session => session.handle_timeout(now));
-    }
-
-    pub(crate) fn poll_timeout(&self) -> Option<Time> {
-        each!(self, session => session.poll_timeout())
-    }
-
-    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
-        each!(self, session => session.poll_transmit())
-    }
-
-    pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        each!(self, session => session.poll_event())
-    }
-
-    pub(crate) fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
-        let Self::Seated(session) = self else { return None };
-        session.poll_tick(now)
-    }
-
-    pub(crate) fn leave(&mut self) {
-        each!(self, session => session.leave());
-    }
-
-    pub(crate) fn traffic(&self) -> &Traffic {
-        each!(self, session => session.traffic())
-    }
-
-    pub(crate) fn delay_us(&self) -> Option<i64> {
-        self.seated()?.delay_us()
-    }
-
-    pub(crate) fn lost(&self) -> Option<(PlayerId, Time)> {
-        self.seated()?.lost()
-    }
-
-    pub(crate) fn want_rematch(&mut self, now: Time) {
-        if let Self::Seated(session) = self {
-            session.want_rematch(now);
-        }
-    }
-
-    pub(crate) fn seated(&self) -> Option<&LockstepSession> {
-        if let Self::Seated(session) = self { Some(session) } else { None }
-    }
 }
 
 /// A peer with a world that only remembers: the hash chain over all inputs.
@@ -281,10 +181,11 @@ pub(crate) fn tells_otherwise(whom: Vec<SocketAddr>) -> Wire {
         let inputs: Vec<_> = (header.first..)
             .zip(inputs)
             .map(|(tick, input)| {
+                let input = input.expect("well-formed");
                 if tick != SPLIT {
                     return input;
                 }
-                let told = input.map(|input| decode_input(&input).expect("well-formed"));
+                let told = input.map(|input| (input.decode(), input.given()));
                 let (mut told, given) = told.unwrap_or_default();
                 told.hero = OTHER;
                 encode_input(&told, &given)
@@ -359,6 +260,7 @@ impl Peer {
                     Event::Said { player, text } => self.said.push((player, text.to_string())),
                     Event::Waiting { player } => self.waited.push(player),
                     Event::RematchWanted { player } => self.wanted.push(player),
+                    Event::Over => self.session.go_back(now),
                     Event::Closed(end) => self.ends.push(end),
                     Event::StateWanted { tick } => {
                         let state = format!("{} after {tick}", self.address).into_bytes();
@@ -440,7 +342,7 @@ fn deliver(now: Time, peers: &mut [Peer]) {
 pub(crate) fn encrypted(ticks: u32, code: RoomCode, guests: &[RoomCode], link: &str) -> Vec<Peer> {
     let settings = || settings(InputDelay::Auto);
     let config = HostConfig { room_code: code, ..host_config(1 + guests.len() as u8, ticks) };
-    let host = LockstepSession::host(Time(0), settings(), config, [1; 32]).into();
+    let host = Host::new(Time(0), settings(), config, [1; 32]).into();
     let guest = |(n, room_code): (u8, &RoomCode)| -> Session {
         let config = GuestConfig { room_code: room_code.clone(), ..seat_config(n) };
         Join::new(Time(0), settings(), config, [1 + n; 32]).into()
@@ -464,7 +366,7 @@ pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
     let settings = || Settings { on_loss: OnLoss::Wait, stays: true, ..settings(InputDelay::Auto) };
     let session = |n: u8| -> Session {
         match n {
-            0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), entropy(1)).into(),
+            0 => Host::new(Time(0), settings(), host_config(seats, ticks), entropy(1)).into(),
             n => Join::new(Time(0), settings(), seat_config(n), entropy(2 + n)).into(),
         }
     };
@@ -476,7 +378,7 @@ pub(crate) fn fair_mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) ->
     let host_config = host_config(seats, ticks);
     let host_config =
         HostConfig { config: MatchConfig { is_fair: true, ..host_config.config }, ..host_config };
-    let host = LockstepSession::host(Time(0), settings(delay), host_config, entropy(1));
+    let host = Host::new(Time(0), settings(delay), host_config, entropy(1));
     let mut peers = mesh(seats, ticks, delay, link);
     peers[0].session = host.into();
     peers

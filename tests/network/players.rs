@@ -1,7 +1,7 @@
 //! Two players of an encrypted match that does not end by itself, between whom a test carries the datagrams.
 
 use game::{Match, MatchOptions, Server, ServerOptions, data};
-use net::{Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, ServerSession, Time};
+use net::{Architecture, GuestConfig, Host, HostConfig, InputDelay, Join, Time};
 use sim::fingerprint;
 
 use crate::peers::{guest_config, host_config, settings};
@@ -19,10 +19,10 @@ pub(crate) fn two_players(
     let join = |n| Match::new(Join::new(Time(0), settings(), guest_config(), [n; 32]), play());
     if architecture == Architecture::P2p {
         let host = HostConfig { config: config.config, ..host_config(2, 0) };
-        let host = LockstepSession::host(Time(0), settings(), host, [1; 32]);
+        let host = Host::new(Time(0), settings(), host, [1; 32]);
         return (None, [Match::new(host, play()), join(2)]);
     }
-    let server = Server::new(ServerSession::new(Time(0), config, [1; 32]), ServerOptions::default());
+    let server = Server::new(Time(0), config, [1; 32], ServerOptions::default());
     (Some(server), [join(2), join(3)])
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn three_peers(options: impl Fn() -> MatchOptions) -> [Match; 3] {
     let config = server_config(Architecture::P2p, rules, None, 0, 3, 20);
     let settings = || settings(InputDelay::Auto);
     let host = HostConfig { config: config.config, ..host_config(3, 0) };
-    let host = LockstepSession::host(Time(0), settings(), host, [1; 32]);
+    let host = Host::new(Time(0), settings(), host, [1; 32]);
     let join = |n| {
         let config = GuestConfig { seat: Some(n), ..guest_config() };
         Match::new(Join::new(Time(0), settings(), config, [1 + n; 32]), options())

@@ -573,7 +573,7 @@ fn a_peer_that_claims_to_need_more_than_its_link_explains_is_not_believed() {
         let lie = |body: &[u8]| {
             let (mut header, inputs) = decode_inputs(body).ok()?;
             header.margin = if header.margin_tick > 0 { i16::MIN } else { 0 };
-            let inputs: Vec<_> = inputs.collect();
+            let inputs: Vec<_> = inputs.collect::<Result<_, _>>().ok()?;
             Some(encode_inputs(&header, inputs.iter().map(|input| input.as_deref())))
         };
         let lie = (bytes[0] == PacketId::PlayerInput as u8).then(|| lie(body(bytes))).flatten();

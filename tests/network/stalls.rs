@@ -9,7 +9,7 @@ use crate::peers::{
     with_header, withholds_for,
 };
 use net::message::{PacketId, Pong, decode, encode};
-use net::{End, InputDelay, LockstepSession, Time};
+use net::{End, InputDelay, Lockstep, Time};
 use sim::PlayerId;
 use transport::Impairment;
 
@@ -78,7 +78,7 @@ fn who_cannot_carry_the_match_is_named_and_given_up_alone() {
         }
         let passed = now.since(std::mem::replace(&mut before, now));
         for peer in &peers[..2] {
-            let waits_for = peer.session.seated().and_then(LockstepSession::waits_for);
+            let waits_for = peer.session.playing().and_then(Lockstep::waits_for);
             if let Some(it) = waits_for.filter(|it| now.since(it.since) >= Duration::from_millis(250)) {
                 named_for[it.player.index()] += passed;
             }
@@ -110,7 +110,7 @@ fn a_match_begins_without_a_queue_on_a_slow_upstream() {
     assert_eq!(peers[0].ends, [End::Finished]);
     let longest = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
     assert!(longest < Duration::from_millis(20), "{longest:?}");
-    let delay_us = peers[1].session.seated().and_then(LockstepSession::delay_us).expect("a delay");
+    let delay_us = peers[1].session.delay_us().expect("a delay");
     assert!(delay_us < 30_000, "{delay_us} us");
 }
 
@@ -123,7 +123,7 @@ fn inputs_withheld_from_one_peer_now_and_then_cost_nobody_else_a_seat() {
         let mut peers = mesh(3, 2_400, delay, LINK);
         peers[1].wire = withholds_for(address(2), length, every);
         run(&mut peers, PATIENCE, |_, peers| {
-            let spent = peers[0].session.seated().map_or(Duration::ZERO, |host| host.stalled(PlayerId(2)));
+            let spent = peers[0].session.playing().map_or(Duration::ZERO, |host| host.stalled(PlayerId(2)));
             assert!(spent < Duration::from_secs(5), "{length_ms} of {every_ms} ms, {delay:?}: {spent:?}");
         });
         honest_finish(&peers, 1, 2_400, "withholds now and then");
@@ -151,7 +151,7 @@ fn inputs_withheld_from_one_peer_for_good_cost_the_others_no_time() {
 #[test]
 fn a_slow_upstream_carries_no_inputs_of_others_to_peers_that_wait_for_its_own() {
     let mut peers = mesh(3, 1_800, InputDelay::Auto, LINK);
-    let slow = format!("{LINK},rate=48kbit,queue=500ms,seed=2").parse().expect("a link");
+    let slow = format!("{LINK},rate=48kbit,queue=500ms,seed=3").parse().expect("a link");
     peers[2].out = Impairment::new(slow);
     let relayed = std::rc::Rc::new(std::cell::Cell::new(0));
     let count = std::rc::Rc::clone(&relayed);

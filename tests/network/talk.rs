@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::peers::{Peer, address, pair, people, run};
+use crate::peers::{OTHER, Peer, address, body, pair, people, run};
 use net::message::{Choice, PacketId};
-use net::{ChatText, End, InputDelay, StallCause, Time};
-use sim::{AttackBehaviour, Command, PlayerId, TickInputs};
+use net::{ChatText, End, InputDelay, Lockstep, StallCause, Time, decode_inputs};
+use sim::{AttackBehaviour, Command, PlayerId, Tick, TickInputs};
 
 const LINKS: [&str; 3] =
     ["delay=1ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -240,9 +240,7 @@ fn want(now: Time, peer: &mut Peer) {
 }
 
 fn choose(now: Time, peer: &mut Peer, hero: AttackBehaviour) {
-    if peer.session.stays() {
-        peer.session.submit_choice(now, Choice { hero, is_ready: true });
-    }
+    peer.session.submit_choice(now, Choice { hero, is_ready: true });
 }
 
 #[test]
@@ -252,10 +250,11 @@ fn the_same_peers_play_again_once_all_want_to() {
         let mut seeds = BTreeSet::new();
         let mut heroes = BTreeSet::new();
         run(&mut peers, Duration::from_secs(60), |now, peers| {
-            let config = peers[0].session.config();
-            seeds.insert((config.game, config.seed));
-            let led = peers[0].roster.iter().map(|seat| format!("{:?}", seat.hero)).collect::<Vec<_>>();
-            heroes.insert((config.game, led.join(" ")));
+            if let Some(config) = peers[0].session.playing().map(Lockstep::config) {
+                seeds.insert((config.game, config.seed));
+                let led = peers[0].roster.iter().map(|seat| format!("{:?}", seat.hero)).collect::<Vec<_>>();
+                heroes.insert((config.game, led.join(" ")));
+            }
             for (seat, peer) in peers.iter_mut().enumerate() {
                 // One takes its time.
                 if peer.games.len() < 2 && (seat != 1 || (now.0 / 1_000_000) % 3 == 0) {
@@ -280,7 +279,7 @@ fn the_same_peers_play_again_once_all_want_to() {
         };
         let are_announced = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
         assert!(are_announced, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
-        let config = |peer: &Peer| *peer.session.config();
+        let config = |peer: &Peer| peer.session.config();
         for peer in &peers {
             assert_eq!(
                 (peer.games.len(), peer.inputs.len(), &peer.ends[..]),
@@ -335,8 +334,46 @@ fn nothing_of_the_last_match_is_taken_for_the_next() {
     assert!(peers.iter().all(|peer| (peer.games.len(), peer.inputs.len()) == (1, 5)));
 }
 
+/// Inputs of the first match that arrive in the second, before its own.
 #[test]
-fn who_leaves_ends_the_vote_for_all() {
+fn inputs_of_the_last_match_are_not_those_of_the_next() {
+    let mut peers = people(2, 60, "delay=10ms");
+    let (match_number, late) = (Rc::new(Cell::new(0)), Rc::new(RefCell::new(None)));
+    let (number, held_back) = (Rc::clone(&match_number), Rc::clone(&late));
+    peers[1].wire = Box::new(move |_, _, bytes| {
+        if bytes[0] != PacketId::PlayerInput as u8 {
+            return Some(bytes.to_vec());
+        }
+        let mut late = held_back.borrow_mut();
+        match number.get() {
+            // The first one with inputs; later ones bring the same inputs again.
+            1 if late.is_none() && decode_inputs(body(bytes)).expect("inputs").0.count > 0 => {
+                *late = Some(bytes.to_vec());
+                None
+            }
+            2 => Some(late.take().unwrap_or_else(|| bytes.to_vec())),
+            _ => Some(bytes.to_vec()),
+        }
+    });
+    run(&mut peers, Duration::from_secs(20), |now, peers| {
+        let is_playing = peers[1].session.playing().is_some();
+        match_number.set(if is_playing { 1 + peers[1].games.len() } else { 0 });
+        if match_number.get() == 1 {
+            peers[1].session.submit_hero(Tick(0), OTHER);
+        }
+        for peer in peers.iter_mut().filter(|peer| peer.games.is_empty()) {
+            peer.session.want_rematch(now);
+        }
+    });
+    assert!(late.borrow().is_none(), "it came");
+    for peer in &peers {
+        assert_eq!((peer.games.len(), peer.inputs.len(), &peer.desyncs[..]), (1, 60, &[][..]));
+        assert_eq!((&peer.games, &peer.inputs), (&peers[0].games, &peers[0].inputs));
+    }
+}
+
+#[test]
+fn who_leaves_after_a_match_ends_the_room_for_all() {
     for seats in [2, 3] {
         for leaver in 0..usize::from(seats) {
             let mut peers = people(seats, 120, "delay=20ms,loss=5%");

@@ -8,8 +8,8 @@ use std::time::Duration;
 use bot::{Bot, BotLevel};
 use game::{ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data};
 use net::{
-    AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, RoomCode, Settings, Time,
+    AdmissionRules, Architecture, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig, OnLoss,
+    PlayerName, RoomCode, Settings, Time,
 };
 use replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
 use sim::{
@@ -195,7 +195,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
     let guest = GuestConfig::new(address);
-    let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);
+    let host = Host::new(clock::now(), settings.clone(), host, [1; 32]);
     let guest = Join::new(clock::now(), settings, guest, [2; 32]);
     let controller = Some(ControllerChoice::Bot(BotLevel::Hard));
     let recorded = MatchOptions { controller, record: Some(record), ..MatchOptions::default() };

@@ -343,7 +343,9 @@ fn doc_comments_begin_with_a_noun_or_a_verb() {
 fn documents_name_files_that_exist() {
     let sources = files(&["src", "tests", "benches", "docs", "assets"], &[".rs"]);
     let mut faults = Vec::new();
-    for (path, text) in files(&["docs", "README.md"], &[".md"]) {
+    let documents = files(&["docs", "README.md"], &[".md"]);
+    // History names files as they were called.
+    for (path, text) in documents.into_iter().filter(|(path, _)| !path.starts_with("docs/history/")) {
         for (number, line) in text.lines().enumerate() {
             let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
             for name in line.split(|c| !is_path(c)).filter(|name| name.ends_with(".rs") && name.len() > 3) {

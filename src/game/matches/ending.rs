@@ -5,7 +5,7 @@ use super::super::outcome::{MatchError, MatchOutcome};
 use super::super::session::Session;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
-use net::{ClientSession, End, Time};
+use net::{End, Follower, Time};
 use sim::{PlayerId, Tick, World};
 use transport::clock::cpu_time_us;
 
@@ -21,14 +21,14 @@ impl Match {
         self.conclude().0
     }
 
-    /// Returns the summary, and, if the session stays for a vote, the match that may follow over the same links.
+    /// Returns the summary, and, if all have stayed, the room in which another match may follow.
     ///
     /// # Panics
     /// If it is not over.
     pub fn into_rematch(self, now: Time) -> (Result<Summary, MatchError>, Option<Self>) {
         let lasted_s = now.since(self.begin).as_secs();
         let (result, session, options) = self.conclude();
-        let next = session.stays().then(|| Self::new(session, options.again(lasted_s)));
+        let next = session.into_room(now).map(|room| Self::new(room, options.again(lasted_s)));
         (result, next)
     }
 
@@ -63,7 +63,7 @@ impl Match {
             latencies: core::mem::take(&mut self.measures.latencies),
             prediction: self.predictor.as_ref().map(|found| found.counts().clone()),
             updates: self.session.client().map(|client| *client.updates()),
-            rejected: self.session.client().map_or(0, ClientSession::rejected),
+            rejected: self.session.client().map_or(0, Follower::rejected),
             stalls: self.measures.stalls,
             desync: self.desync.take(),
             bundle: self.bundle.take(),
@@ -96,6 +96,8 @@ impl Match {
         }
         let has_begun = self.begin != Time::default();
         let outcome = match end {
+            // The world before tick 0 may be built already.
+            End::Finished if !has_begun => Err(MatchError::NoRematch),
             End::Finished => {
                 let departed = self.session.departed();
                 let departed = departed.map(|(player, is_lost)| MatchOutcome::departed(player, is_lost));

@@ -40,7 +40,7 @@ pub enum Control {
         /// Whether the match waits.
         waits: bool,
     },
-    /// Vote for a rematch, once the match is over.
+    /// Get ready for another match, once this one is over.
     Rematch,
     /// Leave the match.
     Leave,
@@ -62,7 +62,7 @@ pub enum Progress {
         /// Beacon of the room, if this is a host.
         beacon: Option<Beacon>,
     },
-    /// The match is over, and the thread stays for a rematch vote ([`Control::Rematch`]). Later reports are of the
+    /// The match is over, and the thread stays for another one ([`Control::Rematch`]). Later reports are of the
     /// next match; if there is none, the thread ends with an error that says so.
     Over(Box<Finished>),
 }

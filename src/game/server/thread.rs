@@ -13,7 +13,7 @@ use crate::runner::{NodeThread, Threaded};
 use net::discovery::Beacon;
 use net::{ClientStatus, DropCause, Event, Expected, Time};
 use sim::{PlayerId, Tick};
-use transport::{LinkSpec, Udp};
+use transport::{LinkSpec, Udp, clock};
 
 /// Controls of a running server.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ impl Threaded for Server {
     }
 
     fn conclude(self, (): &mut (), _: u64) -> ControlFlow<Self::Finished, (Self, Option<ServerProgress>)> {
-        match self.into_rematch() {
+        match self.into_rematch(clock::now()) {
             (_, Some(next)) => ControlFlow::Continue((next, None)),
             (result, None) => ControlFlow::Break(result),
         }

@@ -44,7 +44,7 @@ const LAST_LOOK_S: f64 = 1.2;
 /// Time for which the hint about a shielded core is shown, in seconds.
 const SHIELDED_SHOWN_S: f64 = 3.0;
 
-/// Finished match with an open vote on a rematch, and its chat.
+/// Finished match whose players may get ready for another one, and its chat.
 pub(super) struct Party {
     pub(super) game: Game,
     pub(super) talk: Talk,

@@ -39,7 +39,7 @@ const GAP: f32 = 12.0;
 const WIDTH: f32 = 720.0;
 const MARGIN: f32 = 18.0;
 /// Height of the rematch line above the chat, in points.
-const VOTES: f32 = 20.0;
+const READY: f32 = 20.0;
 const TALK: f32 = Talk::height(LINES) + GAP;
 
 /// Finished match.
@@ -242,7 +242,7 @@ impl ResultScreen {
         Self { over, shows_details: false, party, wanted: Vec::new(), since: None }
     }
 
-    /// Handles the others' votes and chat.
+    /// Handles who is ready for another match, and the chat.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
         context.settings.has_won |= self.over.verdict().0 == VICTORY;
         let party = self.party.as_mut()?;
@@ -329,7 +329,7 @@ impl ResultScreen {
     }
 
     fn height(&self) -> f32 {
-        let lower = if self.party.is_some() { VOTES + TALK } else { 0.0 };
+        let lower = if self.party.is_some() { READY + TALK } else { 0.0 };
         LOWER + ROW + 2.0 * MARGIN + lower
     }
 
@@ -353,7 +353,7 @@ impl ResultScreen {
         let length = format!("after {}", match_clock(over.summary.ticks, hz));
         line("length", 81.0, theme::SMALL, theme::QUIET, &length);
         line("series", 178.0, theme::SMALL, theme::GOLD, &over.series().unwrap_or_default());
-        line("votes", LOWER, theme::SMALL, theme::GOLD, &self.votes());
+        line("ready", LOWER, theme::SMALL, theme::GOLD, &self.ready());
         self.scores(page, inside);
         let middle = Rect::from_min_max(
             pos2(inside.left(), inside.top() + 202.0),
@@ -399,7 +399,7 @@ impl ResultScreen {
         line("network", 80.0, theme::SMALL, theme::QUIET, &network);
     }
 
-    /// Draws the hero choice for a rematch, until the player votes. Returns the rest of the row.
+    /// Draws the hero choice for a rematch, until the player is ready. Returns the rest of the row.
     fn hero_choice(&mut self, page: &mut Page<'_>, row: Rect) -> Rect {
         const HEROES: f32 = 170.0;
         if self.has_voted() {
@@ -423,7 +423,7 @@ impl ResultScreen {
     }
 
     /// Names the players who want a rematch in a line; empty if there are none.
-    fn votes(&self) -> String {
+    fn ready(&self) -> String {
         let me = self.over.summary.player;
         let others = self.wanted.iter().filter(|&&player| player != me);
         let own = self.wanted.contains(&me).then_some("You");

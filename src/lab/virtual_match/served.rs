@@ -6,7 +6,7 @@ use super::{Conditions, Interference, PeerEnd, UPDATES, VirtualMatch, VirtualRes
 use crate::audit::Oracle;
 use crate::machine::{Machine, PeerClock, State};
 use crate::simnet::LinkFaults;
-use game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
+use game::{MatchOutcome, Node, ServerOptions, ServerSummary};
 use net::{Architecture, BITS_PER_S_USUAL, Time};
 
 impl<I: Interference> VirtualMatch<I> {
@@ -28,7 +28,7 @@ impl<I: Interference> VirtualMatch<I> {
         let (rules, map) = (Some(game.setup.rules.clone()), Some(game.setup.map.clone()));
         let options = ServerOptions { rules, map, ..ServerOptions::default() };
         let mut machine = Machine::new(PeerClock::default(), Time(0));
-        machine.begin(Server::new(game.table().server(UPDATES, false, BITS_PER_S_USUAL), options));
+        machine.begin(game.table().server(UPDATES, false, BITS_PER_S_USUAL, options));
         game.world.server = Some(machine);
         game
     }

@@ -1,8 +1,8 @@
 //! Decides when a relay's client runs the ticks that have arrived: at an even pace, however irregularly they
 //! arrive.
 
-use crate::table::clock::TickClock;
-use crate::table::delay::DelayControl;
+use crate::play::clock::TickClock;
+use crate::play::delay::DelayControl;
 use crate::time::Time;
 use sim::Tick;
 

@@ -1,41 +1,42 @@
-//! The session of a client: sends its inputs ahead of their tick, and receives whole states with all ticks
-//! that led to them.
+//! A client's side of a match with a server, from tick 0 to the goodbye: sends its inputs ahead of their tick, and
+//! receives whole states with all ticks that led to them.
 //!
-//! Sans-IO, with the verbs of [`super::LockstepSession`]. The caller's world runs the ticks that the server
+//! Sans-IO, with the verbs of [`super::Lockstep`]. The caller's world runs the ticks that the server
 //! has run; where an update has a state, its hash must match the world's.
 
-mod chat;
 mod jitter_buffer;
-mod joining;
 mod play;
-mod rematch;
 mod server_view;
 mod snapshot_buffer;
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 pub use self::snapshot_buffer::UpdateCounts;
 
-use self::chat::ChatLimits;
 use self::jitter_buffer::JitterBuffer;
-use self::rematch::{Again, Votes};
 use self::server_view::ServerView;
-use crate::connection::path::Trust;
 use crate::connection::protection::{Opened, OpeningRoom};
-use crate::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
+use crate::connection::{CLOSE_WITHIN, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
-use crate::join::{Applicant, Seat};
+use crate::expected::Expected;
 use crate::outbox::{Outbox, Source, Transmit};
-use crate::table::link::Link;
-use crate::table::local_inputs::TooManyCommands;
-use crate::table::own_inputs::OwnInputs;
-use crate::table::settings::{OnLoss, Settings};
-use crate::table::wakeup::Wakeup;
+use crate::play::link::Link;
+use crate::play::local_inputs::TooManyCommands;
+use crate::play::own_inputs::OwnInputs;
+use crate::room::agreed::Handover;
+use crate::room::chat::{ChatLimits, LINES_WAITING_MAX, TooManyLines};
+use crate::room::guest::Guest;
+use crate::room::settings::{OnLoss, Settings};
+use crate::room::started::{Room, Started};
 use crate::time::Time;
+use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
+use crate::wire::chat_text::ChatText;
 use crate::wire::given::Given;
-use crate::wire::message::{Bye, MatchConfig, PacketId, Ping, Pong, Seats, Token, decode};
+use crate::wire::input::EncodedInput;
+use crate::wire::message::{Bye, Chat, MatchConfig, PacketId, Ping, Pong, Seats, decode};
 use crate::wire::update::TimedInputs;
 use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick};
 
@@ -43,23 +44,8 @@ use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick};
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
 enum Phase {
-    /// Other players are awaited.
-    Waiting,
-    /// The caller builds the world.
-    Preparing {
-        /// The round of the server's seating.
-        round: u32,
-    },
-    /// The world is built; waiting for the start.
-    Ready {
-        round: u32,
-        /// The hash of the state before tick 0.
-        state_hash: u64,
-        /// Whether this has been reported to the server.
-        reported: bool,
-    },
     Running,
-    /// All ticks have run; client and server stay connected for a rematch vote.
+    /// All ticks have run, and all stay: the caller takes the room back.
     Over,
     /// All ticks have run, or this player is leaving.
     Ending {
@@ -71,58 +57,86 @@ enum Phase {
 }
 
 /// One client's view of a match.
-pub struct ClientSession {
+pub struct Follower {
     now: Time,
     wakeup: Wakeup,
     settings: Settings,
+    room: Box<Guest>,
     phase: Phase,
     config: MatchConfig,
     me: PlayerId,
-    /// Settings for joining the next match.
-    again: Again,
     link: Link,
     server: ServerView,
     own: OwnInputs,
     chat_limits: ChatLimits,
-    votes: Votes,
     out: Outbox,
 }
 
-impl ClientSession {
-    /// Takes the seat that a server gave.
+impl Follower {
+    /// Begins a match with what a client's room has agreed on, and the state before tick 0.
     ///
     /// # Panics
-    /// If a host among peers gave it: that is a [`super::LockstepSession`]'s.
+    /// If it is not the room of a server's client.
     #[must_use]
-    pub fn seated(now: Time, seat: Seat) -> Self {
-        assert_ne!(seat.architecture(), Architecture::P2p, "a server's seat");
-        let Seat { guest, confirm, protection, out } = seat;
-        let Applicant { settings, host: at, code, cipher, mut rng, .. } = guest;
-        let path = (&[at][..], Trust::Proven);
-        let connection = Connection::new(now, path, protection, &mut rng);
-        let (config, me) = (confirm.config, confirm.player);
+    pub fn start(now: Time, started: Started, state: &GameState) -> Self {
+        let Started { given, room } = started;
+        let Handover { now: noticed, agreed, mut peers, out } = given;
+        let now = now.max(noticed);
+        let Room::Guest(room) = room else { panic!("a client's room") };
+        let (config, me, settings) = (*room.config(), room.player(), room.own().0.clone());
+        assert_ne!(config.architecture, Architecture::P2p, "a client's room");
+        let Some((player, connection)) = peers.take_all().next() else { panic!("connected to its server") };
         let mut own = OwnInputs::new(now, config.tick_rate, settings.input_delay, 1);
         own.delay = own.delay.for_server();
         let is_relay = config.architecture == Architecture::Relay;
         let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, own.clock.tick_us()));
-        let again = Again::new(at, code, confirm.token, (cipher, rng));
+        let mut server = ServerView::new(now, usize::from(config.seats), jitter_buffer);
+        server.snapshots.begin(state);
         let mut session = Self {
             now,
             wakeup: Wakeup::default(),
             settings,
-            phase: Phase::Waiting,
+            room,
+            phase: Phase::Running,
             config,
             me,
-            again,
-            link: Link::new(now, PlayerId::NONE, connection),
-            server: ServerView::new(now, usize::from(config.seats), jitter_buffer),
+            link: Link::new(now, player, connection),
+            server,
             own,
             chat_limits: ChatLimits::new(now),
-            votes: Votes::default(),
             out,
         };
-        session.out.event(Event::Confirmed { player: me, config });
+        session.begin(agreed.begin);
+        session.take_messages();
         session
+    }
+
+    /// The match is over, and all have stayed ([`Event::Over`]): the room for the next one.
+    ///
+    /// # Panics
+    /// If they have not.
+    #[must_use]
+    pub fn into_room(mut self, now: Time) -> Guest {
+        assert!(self.stays(), "all have stayed");
+        self.room.again(now, core::iter::once((self.link.player, self.link.connection)), self.out);
+        *self.room
+    }
+
+    /// Whether the match is over, and all have stayed.
+    #[must_use]
+    pub const fn stays(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Which datagrams this session can use now.
+    #[must_use]
+    pub fn expected(&self) -> Expected {
+        Expected::new(core::iter::once(self.link.connection.protection.local_id()), None)
+    }
+
+    /// Counts datagrams that [`Self::expected`] has kept from this session.
+    pub fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.out.traffic.dropped.count(cause, times);
     }
 
     /// Handles a received datagram.
@@ -141,7 +155,8 @@ impl ClientSession {
     fn dispatch(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
         let mut room = OpeningRoom::new();
-        let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes, &mut room)?;
+        let Opened { body, is_newest, number, .. } =
+            self.link.connection.protection.open(bytes, &mut room)?;
         self.link.connection.admit(self.now, id)?;
         self.link.connection.hear(self.now, (from, bytes.len()), is_newest, &mut self.out);
         self.server.is_lost = false;
@@ -152,6 +167,9 @@ impl ClientSession {
             return Ok(());
         }
         match id {
+            PacketId::GameStateUpdate if self.link.connection.protection.is_stale(number) => {
+                Err(DropCause::Stale)
+            }
             PacketId::GameStateUpdate => self.on_update(body),
             PacketId::Ping => self.on_ping(decode(body)?),
             PacketId::Pong => self.on_pong(decode(body)?),
@@ -166,9 +184,10 @@ impl ClientSession {
         }
     }
 
-    /// Handles the server's messages. While the caller builds the world before tick 0, they are queued.
+    /// Handles the server's messages. What it says after its goodbye, if it stays, is for the room.
     pub(super) fn take_messages(&mut self) {
-        while !matches!(self.phase, Phase::Preparing { .. } | Phase::Closed)
+        while !matches!(self.phase, Phase::Over | Phase::Closed)
+            && !self.link.stays
             && let Some((id, body)) = self.link.connection.poll_message()
         {
             let admitted = self.link.connection.admit(self.now, id);
@@ -179,11 +198,7 @@ impl ClientSession {
 
     fn on_message(&mut self, id: PacketId, body: &[u8]) -> Handled {
         match id {
-            PacketId::Seating => self.on_seating(decode(body)?),
-            PacketId::Start => self.on_start(decode(body)?),
             PacketId::Chat => self.on_chat(decode(body)?),
-            PacketId::Rematch => self.on_rematch(decode(body)?),
-            PacketId::Lobby => self.on_lobby(decode(body)?),
             PacketId::Bye => self.on_bye(decode(body)?),
             _ => Err(OutOfPlace),
         }
@@ -273,7 +288,9 @@ impl ClientSession {
     pub fn finish(&mut self) {
         if matches!(self.phase, Phase::Running) {
             self.phase = Phase::Ending { end: End::Finished, send_at: self.now };
-            self.say_that_it_stays();
+            let (ticks, chain, stays) =
+                (self.server.snapshots.ran().0, self.server.chain.0, self.settings.stays);
+            self.send(PacketId::Bye, &Bye::Finished { ticks, chain, stays });
             self.close_if_finished();
         }
     }
@@ -324,7 +341,7 @@ impl ClientSession {
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed => {}
-            Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
+            Phase::Ending { end: End::Finished, .. } | Phase::Over => self.close(End::Finished),
             Phase::Ending { .. } => {}
             _ if self.server.is_lost => self.close(End::Left),
             _ => {
@@ -332,6 +349,27 @@ impl ClientSession {
                 self.phase = Phase::Ending { end: End::Left, send_at: self.now.plus(CLOSE_WITHIN) };
             }
         }
+    }
+
+    /// Sends a line to all players, this one included.
+    ///
+    /// # Errors
+    /// If this player has reached the rate limit; the line is not sent.
+    pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
+        self.now = self.now.max(now);
+        self.chat_limits.own.take(self.now)?;
+        if self.link.connection.queued() < LINES_WAITING_MAX {
+            self.send(PacketId::Chat, &Chat { from: self.me, text });
+        }
+        self.out.event(Event::Said { player: self.me, text });
+        Ok(())
+    }
+
+    /// A player has sent a line.
+    fn on_chat(&mut self, line: Chat) -> Handled {
+        self.chat_limits.take(self.now, (line, self.me), self.config.seats)?;
+        self.out.event(Event::Said { player: line.from, text: line.text });
+        Ok(())
     }
 
     /// Returns the protection of the link.
@@ -356,12 +394,6 @@ impl ClientSession {
     #[must_use]
     pub const fn config(&self) -> &MatchConfig {
         &self.config
-    }
-
-    /// The token that takes the seat back after a restart.
-    #[must_use]
-    pub const fn token(&self) -> Option<Token> {
-        self.again.token()
     }
 
     /// The traffic on the link so far.
@@ -414,11 +446,11 @@ impl ClientSession {
     }
 
     /// The first tick for which no input of this player is committed yet, and the committed inputs that are
-    /// not part of the ticks that have run here, in their canonical bytes.
-    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &[u8])>) {
+    /// not part of the ticks that have run here.
+    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &EncodedInput)>) {
         let from = Tick(self.server.snapshots.ran().0.saturating_sub(self.server.snapshots.lag()));
         let inputs = self.own.inputs.since(from).filter(move |sealed| sealed.tick >= from);
-        (self.own.inputs.next(), inputs.map(|sealed| (sealed.tick, sealed.input())))
+        (self.own.inputs.next(), inputs.map(|sealed| (sealed.tick, &sealed.bytes)))
     }
 
     /// The server if nothing has arrived from it for 300 ms, and when it was last heard.
@@ -452,7 +484,8 @@ impl ClientSession {
                 self.out.event(Event::Waiting { player: PlayerId::NONE });
             }
         } else if is_lost {
-            self.close(End::PeerLost(PlayerId::NONE));
+            let is_over = matches!(self.phase, Phase::Over);
+            self.close(if is_over { End::Finished } else { End::PeerLost(PlayerId::NONE) });
         } else if silence >= SILENT_AFTER && !self.link.connection.is_silent {
             self.link.connection.is_silent = true;
             self.out.event(Event::Silent { player: PlayerId::NONE });
@@ -485,22 +518,15 @@ impl ClientSession {
 
     fn on_bye(&mut self, bye: Bye) -> Handled {
         match bye {
-            Bye::Finished { ticks, .. } => {
-                self.server.finished = Some(Tick(ticks));
+            Bye::Finished { ticks, stays, .. } => {
+                (self.server.finished, self.link.stays) = (Some(Tick(ticks)), stays);
                 self.close_if_finished();
             }
             Bye::Left { .. } => {
                 let is_over = matches!(self.phase, Phase::Ending { end: End::Finished, .. } | Phase::Over);
                 self.close(if is_over { End::Finished } else { End::PeerLeft(PlayerId::NONE) });
             }
-            // The server's reply about the world that was built here.
-            Bye::StartState if matches!(self.phase, Phase::Ready { .. }) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
-            Bye::Removed | Bye::Unready
-                if matches!(self.phase, Phase::Waiting | Phase::Preparing { .. } | Phase::Ready { .. }) =>
-            {
-                self.close(if bye == Bye::Removed { End::Removed } else { End::Unready });
-            }
             Bye::Expelled { rejected } => {
                 self.server.rejected = rejected;
                 self.close(End::Expelled);
@@ -510,11 +536,17 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Closes once the server has said goodbye and its last tick has run here. Before tick 0 this ends a
-    /// rematch for which not everyone came back.
+    /// Ends once the server has said goodbye and its last tick has run here.
     fn close_if_finished(&mut self) {
+        let has_finished = matches!(self.phase, Phase::Ending { end: End::Finished, .. });
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
-        if self.server.finished.is_some_and(|ticks| is_ending || self.server.snapshots.ran() == ticks) {
+        if self.server.finished.is_none_or(|ticks| !is_ending && self.server.snapshots.ran() != ticks) {
+            return;
+        }
+        if has_finished && self.link.stays && self.settings.stays {
+            self.phase = Phase::Over;
+            self.out.event(Event::Over);
+        } else {
             self.close(End::Finished);
         }
     }

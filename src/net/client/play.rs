@@ -1,21 +1,22 @@
 //! While ticks run: commits and sends inputs, receives updates, follows the server's clock.
 
 use super::snapshot_buffer::{Progress, Received};
-use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
-use crate::connection::protection::BODY_BYTES_MAX;
+use super::{End, Event, Follower, Phase, REPORT_EVERY};
 use crate::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::table::delay::RESERVE_US;
-use crate::table::local_inputs::COMMITTED_MAX;
+use crate::play::delay::RESERVE_US;
+use crate::play::local_inputs::COMMITTED_MAX;
 use crate::time::Time;
 use crate::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
-use crate::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+use crate::wire::input::count_fitting;
+use crate::wire::limits::BODY_BYTES_MAX;
 use crate::wire::message::{PacketId, Pong};
 use crate::wire::update::{UpdateHead, UpdatePart};
 use sim::{PlayerId, Tick};
 
-impl ClientSession {
-    pub(super) fn begin_running(&mut self, begin: Time) {
-        self.own.clock = crate::table::clock::TickClock::new(self.own.clock.rate(), self.now, begin);
+impl Follower {
+    /// Tick 0 is due at `begin`.
+    pub(super) fn begin(&mut self, begin: Time) {
+        self.own.clock = crate::play::clock::TickClock::new(self.own.clock.rate(), self.now, begin);
         self.own.delay.restart(self.delay_guess_us());
         let guess_us = self.delay_guess_us();
         if let Some(jitter_buffer) = &mut self.server.jitter_buffer {
@@ -29,7 +30,6 @@ impl ClientSession {
             (self.link.acked.inputs, self.server.processed) = (first, first);
         }
         self.link.resend_at = self.now;
-        self.phase = Phase::Running;
         self.out.event(Event::Counting { begin });
     }
 
@@ -80,15 +80,12 @@ impl ClientSession {
 
     /// Sends all inputs that the server lacks, and the tick of the newest update received.
     pub(super) fn send_inputs(&mut self) {
-        let (mut count, mut bytes) = (0, CLIENT_HEADER_BYTES_MAX);
         let lacked = self.link.acked.inputs;
-        for sealed in self.own.inputs.since(lacked).take(INPUTS_PER_DATAGRAM_MAX) {
-            bytes += 1 + if sealed.is_held { 0 } else { sealed.bytes.len() };
-            if bytes > BODY_BYTES_MAX {
-                break;
-            }
-            count += 1;
-        }
+        let inputs = || {
+            let lacking = self.own.inputs.since(lacked);
+            lacking.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]))
+        };
+        let count = count_fitting(inputs(), BODY_BYTES_MAX - CLIENT_HEADER_BYTES_MAX, 0);
         let less = i64::from(self.server.snapshots.updated().0) - i64::from(lacked.0);
         let header = ClientInputsHeader {
             first: lacked.0 as u16,
@@ -96,9 +93,7 @@ impl ClientSession {
             updated: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
             wants_state: self.server.snapshots.wants_state(),
         };
-        let inputs = self.own.inputs.since(lacked);
-        let inputs = inputs.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
-        let body = encode_client_inputs(&header, inputs);
+        let body = encode_client_inputs(&header, inputs());
         self.link.connection.transmit(&mut self.out, PacketId::PlayerInput, &body);
         self.link.resend_at = self.now.plus(REPORT_EVERY);
     }
@@ -153,7 +148,6 @@ impl ClientSession {
     pub(super) fn on_pong(&mut self, pong: Pong) -> Handled {
         let theirs_us = self.link.on_pong(self.now, &pong)?;
         self.server.error_us = pong.error_us.into();
-        self.report_ready();
         if self.own.inputs.next() == Tick(0) {
             self.own.delay.restart(self.delay_guess_us());
         }

@@ -3,7 +3,7 @@
 use super::jitter_buffer::JitterBuffer;
 use super::snapshot_buffer::SnapshotBuffer;
 use crate::event::{Event, Stall, StallCause};
-use crate::table::clock::TickClock;
+use crate::play::clock::TickClock;
 use crate::time::Time;
 use crate::wire::message::Seats;
 use crate::wire::update::{TimedInputs, UpdateHead};

@@ -6,10 +6,10 @@ use core::time::Duration;
 
 use crate::indexed::Ring;
 use crate::time::Time;
-use crate::wire::client_inputs::nearest;
+use crate::wire::inputs::nearest;
 use crate::wire::update::{
-    Assembled, Assembly, HeldControls, StateForm, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead,
-    UpdatePart, decode_update,
+    Assembled, Assembly, HeldControls, StateForm, TimedInputs, UPDATE_TICKS_MAX, UpdateHead, UpdatePart,
+    decode_update,
 };
 use sim::{DeltaCoder, GameState, HeroControl, Tick};
 
@@ -232,12 +232,19 @@ impl SnapshotBuffer {
 
     fn apply(&mut self, now: Time, tick: Tick, bytes: &[u8]) -> Option<Received> {
         let update = decode_update(bytes, self.players).ok()?;
-        let head = update.head;
-        match head.carried {
-            StateForm::Inputs => {}
-            StateForm::Whole | StateForm::Since(_) => self.bases.keep(tick, &update)?,
+        let (head, from) = (update.head, Tick(tick.0.checked_sub(update.ticks as u32)?));
+        let mut held = if head.continues { self.held_before(from)? } else { self.nothing_held() };
+        let has_state = head.carried != StateForm::Inputs;
+        let adopts = from > self.known || (self.wants_state && has_state);
+        if adopts && !has_state {
+            return None;
         }
-        let led = self.take_inputs(now, tick, &update)?;
+        self.read.clear();
+        let delta = update.inputs(tick, &mut held, |timed| self.read.push(timed)).ok()?;
+        if has_state {
+            self.bases.keep(tick, &head, delta)?;
+        }
+        let led = self.take_inputs(now, tick, adopts);
         self.keep_checks(tick, &head);
         self.updated = tick;
         Some(Received::Whole { head, tick, led })
@@ -252,19 +259,9 @@ impl SnapshotBuffer {
         }
     }
 
-    /// Adds the inputs that are new here. If those that lead to the update are missing, its state must be
-    /// adopted.
-    fn take_inputs(&mut self, now: Time, tick: Tick, update: &Update<'_>) -> Option<Progress> {
-        let from = Tick(tick.0.checked_sub(update.ticks as u32)?);
-        let held = if update.head.continues { self.held_before(from)? } else { self.nothing_held() };
-        let has_state = update.head.carried != StateForm::Inputs;
-        let adopt = from > self.known || (self.wants_state && has_state);
-        if adopt && !has_state {
-            return None;
-        }
-        self.read.clear();
-        let (read, mut last) = (&mut self.read, held);
-        update.inputs(tick, &mut last, |timed| read.push(timed)).ok()?;
+    /// Adds the inputs that are new here, unless the state of their update is adopted because those that lead to it are
+    /// missing.
+    fn take_inputs(&mut self, now: Time, tick: Tick, adopt: bool) -> Progress {
         let first = self.known;
         for timed in self.read.drain(..) {
             let inputs = &timed.inputs;
@@ -278,9 +275,9 @@ impl SnapshotBuffer {
         if adopt {
             self.ready.clear();
             (self.known, self.ran, self.wants_state) = (tick, tick, false);
-            return Some(Progress::Adopted);
+            return Progress::Adopted;
         }
-        Some(Progress::Ticks(first))
+        Progress::Ticks(first)
     }
 
     fn nothing_held(&self) -> HeldControls {
@@ -307,14 +304,14 @@ impl Bases {
     }
 
     /// Keeps the state of an update if its hash is the announced one.
-    fn keep(&mut self, tick: Tick, update: &Update<'_>) -> Option<()> {
+    fn keep(&mut self, tick: Tick, head: &UpdateHead, delta: &[u8]) -> Option<()> {
         // The oldest entry, removed while its base is read.
         let place = if self.states.len() < BASES { self.states.len() } else { (self.newest + 1) % BASES };
         let mut state = match self.states.get_mut(place) {
             Some(kept) => core::mem::take(&mut kept.state),
             None => GameState::default(),
         };
-        let decoded = self.decode(tick, &update.head, update.delta, place, &mut state);
+        let decoded = self.decode(tick, head, delta, place, &mut state);
         let kept = StoredSnapshot { tick: if decoded.is_some() { tick } else { Tick::NEVER }, state };
         match self.states.get_mut(place) {
             Some(slot) => *slot = kept,

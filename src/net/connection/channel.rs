@@ -12,7 +12,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::drop_cause::DropCause;
 use crate::time::Time;
+use crate::wire::limits::DESYNC_STATE_BYTES_MAX;
 use crate::wire::message::Body;
 
 /// Most bytes of a message in one fragment; all fragments but the last are exactly this long.
@@ -22,7 +24,7 @@ const WINDOW: usize = 8;
 /// Most messages that are sent and not acknowledged.
 pub const QUEUED_MESSAGES_MAX: usize = 64;
 /// Most bytes of those messages: a whole state and everything queued beside it.
-pub const QUEUED_BYTES_MAX: usize = crate::wire::message::DESYNC_STATE_BYTES_MAX + (64 << 10);
+pub const QUEUED_BYTES_MAX: usize = DESYNC_STATE_BYTES_MAX + (64 << 10);
 /// In-flight fragments up to which retransmission is faster.
 const FEW: usize = 2;
 /// Transmissions of a fragment before the retransmission interval begins to double.
@@ -39,7 +41,7 @@ const LENGTH_BYTES: usize = 2;
 const LAST: u16 = 1 << 15;
 
 const _: () =
-    assert!(ACK_BYTES + NUMBER_BYTES + LENGTH_BYTES + FRAGMENT_BYTES <= super::protection::BODY_BYTES_MAX);
+    assert!(ACK_BYTES + NUMBER_BYTES + LENGTH_BYTES + FRAGMENT_BYTES <= crate::wire::limits::BODY_BYTES_MAX);
 
 /// Both directions of the stream.
 #[derive(Clone, Debug)]
@@ -101,6 +103,16 @@ pub enum ChannelError {
     /// Its message exceeds the current limit.
     #[error("a message of more than {0} bytes")]
     TooLong(usize),
+}
+
+impl From<ChannelError> for DropCause {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Malformed(_) | ChannelError::TooLong(_) => Self::Malformed,
+            ChannelError::NeverSent(_) => Self::OutOfPlace,
+            ChannelError::BeyondWindow(_) => Self::TooFarAhead,
+        }
+    }
 }
 
 impl Channel {

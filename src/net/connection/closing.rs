@@ -4,16 +4,16 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use super::Connection;
-use super::protection::{OpeningRoom, connection_id};
+use super::protection::OpeningRoom;
 use crate::drop_cause::{DropCause, Handled};
 use crate::outbox::{Outbox, Source};
 use crate::time::Time;
+use crate::wire::limits::CLOSING_MAX;
 use crate::wire::message::PacketId;
+use crate::wire::sealed::connection_id;
 
 /// Time for which the last message is repeated without an acknowledgement: one second longer than a burst of losses.
 pub(crate) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
-/// Most such connections; when full, the oldest is dropped.
-pub(crate) const CLOSING_MAX: usize = 16;
 
 /// Closed connections, each with the time until which it is kept.
 #[derive(Debug, Default)]

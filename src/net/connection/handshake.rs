@@ -14,24 +14,23 @@ use zeroize::Zeroizing;
 use super::cpace::{Context, Exchange, Sent, key};
 use super::keys::{CipherKind, Derived, RoomCode};
 use super::limits::{ExchangeLimits, network};
-use super::protection::{OpeningRoom, PacketProtection, SealedPacket, connection_id};
+use super::protection::{OpeningRoom, PacketProtection};
 use crate::drop_cause::DropCause;
 use crate::mutation::Mutation;
 use crate::outbox::Source;
 use crate::time::Time;
+use crate::wire::limits::PENDING_MAX;
 use crate::wire::message::{
     EntryRefused, JoinChallenge, JoinEntry, JoinRefused, JoinRequest, JoinShare, Malformed, MatchConfig,
     PROTOCOL_VERSION, PacketId, Refusal, decode, decode_handshake, encode, handshake, handshake_nonce,
 };
+use crate::wire::sealed::{SealedPacket, connection_id};
 use sim::SIMULATION_BUILD;
 
 /// The time slot of a cookie, which is valid in its own slot and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
 /// Time for which keys are kept for a guest that has not asked for a seat with them.
 pub(crate) const ENTER_WITHIN: Duration = Duration::from_secs(5);
-/// Most such guests. Of those addresses that have two the oldest gives way, else the oldest of all, which then has had
-/// its keys for 2 s at the rate of all addresses together.
-pub(crate) const PENDING_MAX: usize = 64;
 /// Most such guests of one address; its own oldest gives way.
 const PENDING_PER_ADDRESS: usize = 2;
 

@@ -5,11 +5,11 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::SeedableRng as _;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::cpace::KEY_BYTES;
-use super::words::AuthString;
+use crate::wire::auth_string::AuthString;
 use sim::is_hidden;
 
 /// The contexts of all keys that are derived here: a key belongs to one purpose.
@@ -47,6 +47,13 @@ pub(crate) struct SecretRng(ChaCha12Rng);
 impl SecretRng {
     pub(crate) fn new(seed: &[u8; 32]) -> Self {
         Self(ChaCha12Rng::from_seed(*seed))
+    }
+
+    /// Draws the seed of another generator.
+    pub(crate) fn fork(&mut self) -> Self {
+        let mut seed = Zeroizing::new([0; 32]);
+        self.0.fill_bytes(&mut *seed);
+        Self::new(&seed)
     }
 }
 

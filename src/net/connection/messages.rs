@@ -19,7 +19,7 @@ use crate::time::Time;
 use crate::wire::message::{Body, Delivery, PacketId};
 
 /// The kinds whose newest message replaces its older message that still waits.
-const STATES: [PacketId; 4] = [PacketId::Seating, PacketId::Rematch, PacketId::Lobby, PacketId::Choice];
+const STATES: [PacketId; 3] = [PacketId::Seating, PacketId::Lobby, PacketId::Choice];
 
 /// The reliable channel, and the states that wait to enter it.
 #[derive(Clone, Debug)]

@@ -17,7 +17,6 @@ mod quota;
 pub(super) mod remote_clock;
 mod rtt;
 pub(crate) mod signing;
-pub(super) mod words;
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -26,7 +25,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 
-pub(super) use self::closing::{CLOSE_WITHIN, CLOSING_MAX, Closing};
+pub(super) use self::closing::{CLOSE_WITHIN, Closing};
 
 pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
@@ -35,15 +34,17 @@ use self::loss::Loss;
 use self::messages::Messages;
 use self::pace::Pace;
 use self::path::{Path, Trust};
-use self::protection::{ENVELOPE_BYTES, PacketProtection, TAG_BYTES};
+use self::protection::PacketProtection;
 use self::quota::Quotas;
 use self::rtt::Rtt;
 use crate::connection::remote_clock::RemoteClock;
 use crate::drop_cause::{DropCause, Handled};
-use crate::event::Traffic;
+use crate::event::{LinkStatus, Traffic};
 use crate::outbox::{Outbox, Source};
 use crate::time::Time;
+use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
 use crate::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
+use sim::PlayerId;
 
 /// Ping interval while a match is being set up.
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
@@ -70,7 +71,7 @@ pub(super) const MESSAGE_BYTES_MAX: usize = 2048;
 const MESSAGE_AGAIN_MIN: Duration = Duration::from_millis(20);
 
 /// One end of a connection, known by its connection id.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Connection {
     path: Path,
     pub(super) protection: PacketProtection,
@@ -283,6 +284,19 @@ impl Connection {
     /// Whether the other end sends far more than an honest one: it must lose its seat.
     pub(super) const fn is_flooding(&self) -> bool {
         self.quotas.is_flooding()
+    }
+
+    /// The state of the connection to this player.
+    pub(super) fn status(&self, player: PlayerId, now: Time) -> LinkStatus {
+        LinkStatus {
+            player,
+            rtt_us: self.rtt.smoothed_us(),
+            jitter_us: self.rtt.deviation_us(),
+            lost_per_mille: self.lost_here().unwrap_or(0),
+            silent_for: now.since(self.heard_at),
+            unacknowledged: self.queued(),
+            words: self.protection.words(),
+        }
     }
 
     /// Returns the number of unacknowledged messages.

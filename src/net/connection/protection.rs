@@ -11,51 +11,14 @@ use chacha20poly1305::{ChaCha20Poly1305, KeyInit as _};
 use core::fmt;
 
 use super::keys::{CipherKind, Keys};
-use super::words::AuthString;
-
-/// Most bytes of a UDP payload: below the MTU of every common path.
-pub const DATAGRAM_BYTES_MAX: usize = 1200;
-/// Bytes before the body.
-pub const ENVELOPE_BYTES: usize = 7;
-/// Bytes of the authentication tag, which follows the body.
-pub const TAG_BYTES: usize = 16;
-/// Most bytes of a body.
-pub(crate) const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - TAG_BYTES;
+use crate::drop_cause::DropCause;
+use crate::wire::auth_string::AuthString;
+use crate::wire::limits::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX, ENVELOPE_BYTES, TAG_BYTES};
+use crate::wire::sealed::{SealedPacket, connection_id};
 
 /// Size of the replay window: how far a reordered datagram may be behind the newest and still be accepted.
 const WINDOW: u64 = 1024;
 const WINDOW_WORDS: usize = (WINDOW / 64) as usize;
-
-/// A datagram that is ready to be sent: the transport accepts nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SealedPacket {
-    bytes: ArrayVec<u8, DATAGRAM_BYTES_MAX>,
-    is_plaintext: bool,
-}
-
-impl SealedPacket {
-    /// A datagram of the handshake or of discovery, which have no connection yet.
-    ///
-    /// # Panics
-    /// If it is longer than [`DATAGRAM_BYTES_MAX`].
-    #[must_use]
-    pub fn unconnected(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.iter().copied().collect(), is_plaintext: false }
-    }
-
-    /// The bytes on the wire.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Whether it belongs to a connection of a virtual run that is not encrypted. The transport sends none of
-    /// these.
-    #[must_use]
-    pub const fn is_plaintext(&self) -> bool {
-        self.is_plaintext
-    }
-}
 
 /// Room in which a datagram is opened.
 pub type OpeningRoom = ArrayVec<u8, { BODY_BYTES_MAX + TAG_BYTES }>;
@@ -74,7 +37,8 @@ pub struct Opened<'a> {
 }
 
 /// One connection's packet protection: seals and opens, and rejects replayed datagrams. It numbers its datagrams itself.
-#[derive(Clone, Debug)]
+#[cfg_attr(feature = "doors", derive(Clone))]
+#[derive(Debug)]
 pub struct PacketProtection {
     local_id: u32,
     remote_id: u32,
@@ -86,6 +50,8 @@ pub struct PacketProtection {
     /// Bit n mod [`WINDOW`] is set if number n was received, for the last [`WINDOW`] numbers before `next`.
     seen: [u64; WINDOW_WORDS],
     received: u64,
+    /// Datagrams with a number below this are of an earlier match.
+    fence: u64,
     /// Between a guest and its host.
     words: Option<AuthString>,
 }
@@ -107,13 +73,34 @@ pub enum OpenError {
     Forged(u64),
 }
 
+impl From<OpenError> for DropCause {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Length(_) => Self::Malformed,
+            OpenError::Connection(_) | OpenError::Forged(_) => Self::Unauthenticated,
+            OpenError::Repeated(_) => Self::Repeated,
+        }
+    }
+}
+
 impl PacketProtection {
     /// Protects datagrams between two connection ids: `local_id` identifies this end in incoming datagrams,
     /// `remote_id` the other end in outgoing ones.
     pub(crate) fn new((local_id, remote_id): (u32, u32), keys: &Keys, kind: CipherKind) -> Self {
         let (send, receive) = (Cipher::new(kind, &keys.send), Cipher::new(kind, &keys.receive));
         let seen = [0; WINDOW_WORDS];
-        Self { local_id, remote_id, send, receive, sent: 0, next: 0, seen, received: 0, words: None }
+        Self {
+            local_id,
+            remote_id,
+            send,
+            receive,
+            sent: 0,
+            next: 0,
+            seen,
+            received: 0,
+            fence: 0,
+            words: None,
+        }
     }
 
     /// The same, with the words that belong to the keys.
@@ -230,6 +217,17 @@ impl PacketProtection {
         self.remote_id
     }
 
+    /// A match has ended over this connection, and another may follow: datagrams that arrive from now on and were sent
+    /// before are of the earlier match.
+    pub(crate) const fn begin_anew(&mut self) {
+        self.fence = self.next;
+    }
+
+    /// Whether a datagram with this number is of an earlier match.
+    pub(crate) const fn is_stale(&self, number: u64) -> bool {
+        number < self.fence
+    }
+
     /// Datagrams that the other end has sent, judging by their numbers, and how many of them arrived.
     #[must_use]
     pub const fn arrivals(&self) -> (u64, u64) {
@@ -298,13 +296,6 @@ const fn low_number(envelope: &[u8; ENVELOPE_BYTES]) -> u16 {
 fn whole(near: u64, low: u16) -> u64 {
     let ahead = low.wrapping_sub(near as u16).cast_signed();
     near.checked_add_signed(i64::from(ahead)).unwrap_or(u64::from(low))
-}
-
-/// The connection id that a datagram is addressed to; `None` if it is too short to have one.
-#[must_use]
-pub(crate) fn connection_id(datagram: &[u8]) -> Option<u32> {
-    let bytes = datagram.get(1..5)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// Protection of one direction.
@@ -441,7 +432,8 @@ mod tests {
         let other = Keys { send: [3; 32], receive: [1; 32] };
         let mut other = PacketProtection::new((5, 5), &other, CipherKind::ChaCha20Poly1305);
         assert!(other.open(sent.bytes(), room).is_ok(), "it has the key");
-        assert_eq!(other.open(other.clone().seal(7, &[1]).bytes(), room), Err(OpenError::Repeated(0)));
+        let own = other.seal(7, &[1]);
+        assert_eq!(other.open(own.bytes(), room), Err(OpenError::Repeated(0)));
     }
 
     #[test]

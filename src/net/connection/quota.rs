@@ -53,7 +53,7 @@ const fn limit(id: PacketId) -> (u64, u64) {
         PacketId::Chat => (64, 8),
         PacketId::DesyncHashes => (24, 2),
         PacketId::Ready => (16, 4),
-        PacketId::Choice | PacketId::Lobby | PacketId::Rematch => (10, 4),
+        PacketId::Choice | PacketId::Lobby => (10, 4),
         PacketId::Bye => (16, 2),
         PacketId::Seating | PacketId::Start | PacketId::DesyncState => (8, 2),
         PacketId::JoinRequest

@@ -4,14 +4,15 @@ use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey as Ed
 use zeroize::Zeroize as _;
 
 use super::keys::CipherKind;
+use crate::wire::message::Signature;
 
 const KEY: &str = "mini-rts-arena 2026-11 signatures of a seat";
 const STAND_IN: &str = "mini-rts-arena 2026-11 stands in for a signature where nothing is encrypted";
 
+/// Fewest seats of a match whose inputs are signed.
+pub(crate) const SIGNED_SEATS_MIN: usize = 3;
 /// Public key that checks the signatures of a seat.
 pub(crate) type SigningKey = [u8; 32];
-/// The two halves of a signature.
-pub type Signature = [[u8; 32]; 2];
 
 /// Signs for one seat. Its key is erased when it is dropped.
 #[derive(Clone)]

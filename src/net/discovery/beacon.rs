@@ -7,6 +7,7 @@ use arrayvec::{ArrayString, ArrayVec};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::architecture::Architecture;
+use crate::wire::limits::DISCOVERY_BYTES_MAX;
 use crate::wire::message::PacketId;
 use crate::wire::name::PlayerName;
 use crate::wire::text::checked_text;
@@ -18,9 +19,6 @@ pub const ROOM_QUERY: u8 = PacketId::RoomQuery as u8;
 pub const ROOM_INFO: u8 = PacketId::RoomInfo as u8;
 /// Follows the first byte, little-endian: high byte `M` for this game, low byte the version of discovery.
 pub const DISCOVERY_PROTOCOL: u16 = 0x4D01;
-/// Bytes of every query, and the most of an answer: a query with a spoofed source address gains no
-/// amplification.
-pub const DISCOVERY_BYTES_MAX: usize = 200;
 /// Most bytes of a [`VersionText`].
 pub const VERSION_BYTES_MAX: usize = 24;
 

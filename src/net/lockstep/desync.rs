@@ -6,7 +6,8 @@
 use arrayvec::ArrayVec;
 
 use crate::indexed::Ring;
-use crate::wire::message::{DESYNC_HASHES_MAX, DesyncHashes, Seats};
+use crate::wire::limits::DESYNC_HASHES_MAX;
+use crate::wire::message::{DesyncHashes, Seats};
 use sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
 /// Number of ticks whose hashes are kept; a difference is detected within [`crate::LEAD_TICKS_MAX`] ticks.

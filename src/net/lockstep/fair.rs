@@ -8,14 +8,15 @@
 use core::time::Duration;
 use rand_chacha::rand_core::Rng as _;
 
-use super::gate::{QUEUE_TICKS, TooFarAhead};
 use crate::connection::keys::SecretRng;
+use crate::drop_cause::{DropCause, Handled};
 use crate::indexed::{BySeat, Ring};
-use crate::table::clock::TickClock;
-use crate::table::delay::DelayControl;
-use crate::table::local_inputs::COMMITTED_MAX;
+use crate::play::clock::TickClock;
+use crate::play::delay::DelayControl;
+use crate::play::local_inputs::COMMITTED_MAX;
 use crate::time::Time;
 use crate::wire::fair_inputs::{Commitment, Nonce};
+use crate::wire::limits::QUEUE_TICKS;
 use crate::wire::message::{Seating, Seats, encode};
 use sim::{PlayerId, Tick};
 
@@ -102,10 +103,10 @@ impl FairPlay {
         first: Tick,
         commitments: &[Commitment],
         next: Tick,
-    ) -> Result<(), TooFarAhead> {
+    ) -> Handled {
         let tick = first.plus((commitments.len() as u32).saturating_sub(1));
         if tick.since(next) >= QUEUE_TICKS {
-            return Err(TooFarAhead { tick, next });
+            return Err(DropCause::TooFarAhead);
         }
         let seat = &mut self.seats[player];
         // After a gap nothing is kept: all from the gap on are resent.

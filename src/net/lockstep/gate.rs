@@ -3,61 +3,38 @@
 use arrayvec::ArrayVec;
 use twox_hash::XxHash3_64;
 
+use crate::drop_cause::{DropCause, Handled};
 use crate::indexed::Ring;
 use crate::time::Time;
-use crate::wire::input_head::{InputHead, read_canonical};
-use sim::{
-    Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
-};
+use crate::wire::given::Given;
+use crate::wire::input::EncodedInput;
+use crate::wire::limits::QUEUE_TICKS;
+use sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs};
 
-/// Maximum distance of an accepted input ahead of the next tick, in ticks.
-pub const QUEUE_TICKS: u32 = 64;
 /// Number of ticks whose inputs are kept. Those that have run are kept for peers that lack them: a peer that waits
 /// for a tick has committed at most [`crate::LEAD_TICKS_MAX`] beyond it, so no other peer is farther ahead.
 const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
 
 /// The inputs of all players: those that wait for their tick, and the last that have run.
 #[derive(Clone, Debug)]
-pub struct Lockstep {
+pub(crate) struct Gate {
     next: Tick,
     queues: ArrayVec<InputQueue, PLAYERS_MAX>,
     /// The chain over the canonical bytes of all inputs that have run.
     chain: u64,
 }
 
-/// An input for a tick that is farther ahead than [`QUEUE_TICKS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an input for tick {tick} while {next} is next: more than {QUEUE_TICKS} ahead")]
-pub struct TooFarAhead {
-    /// The input's tick.
-    pub tick: Tick,
-    /// The next tick to run.
-    pub next: Tick,
-}
-
-/// A disconnect at a tick that has already run, or beyond an input that is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a disconnect at tick {tick} while input {wanted} is missing and {next} is next")]
-pub struct CannotDepart {
-    /// The first tick without an input.
-    pub tick: Tick,
-    /// The first tick whose input is missing.
-    pub wanted: Tick,
-    /// The next tick to run.
-    pub next: Tick,
-}
-
-impl Lockstep {
+impl Gate {
     /// An empty gate before tick 0.
     #[must_use]
-    pub fn new(players: usize) -> Self {
+    pub(crate) fn new(players: usize) -> Self {
         let queues = core::iter::repeat_with(InputQueue::new).take(players).collect();
         Self { next: Tick(0), queues, chain: 0 }
     }
 
     /// The next tick to run.
     #[must_use]
-    pub const fn next(&self) -> Tick {
+    pub(crate) const fn next(&self) -> Tick {
         self.next
     }
 
@@ -67,67 +44,57 @@ impl Lockstep {
 
     /// The first tick for which this player's input is missing.
     #[must_use]
-    pub fn next_needed(&self, player: PlayerId) -> Tick {
+    pub(crate) fn next_needed(&self, player: PlayerId) -> Tick {
         self.queue(player).map_or(Tick(0), |queue| queue.wanted)
     }
 
-    /// Adds an input, given as the canonical bytes of a [`PlayerInput`]. An input that is already present,
-    /// whose tick has run, or that comes after its player's disconnect is ignored: the first version counts.
-    /// True if the input is new.
-    ///
-    /// # Errors
-    /// If it is for a tick too far ahead.
-    pub fn push(
-        &mut self,
-        now: Time,
-        player: PlayerId,
-        tick: Tick,
-        input: &[u8],
-    ) -> Result<bool, TooFarAhead> {
-        let Some(queue) = self.queues.get_mut(player.index()) else { return Ok(false) };
-        if tick < self.next || queue.departed.is_some_and(|from| tick >= from) {
-            return Ok(false);
-        }
-        if tick.since(self.next) >= QUEUE_TICKS {
-            return Err(TooFarAhead { tick, next: self.next });
-        }
-        Ok(queue.push(now, tick, input))
-    }
-
-    /// Adds the inputs of the ticks from `first` on, either all of them or none.
+    /// Adds the inputs of the ticks from `first` on, either all of them or none. An input that is already present, whose tick
+    /// has run, or that comes after its player's disconnect is ignored: the first version counts.
     ///
     /// # Errors
     /// If the last is for a tick too far ahead.
-    pub(crate) fn push_all(
+    pub(crate) fn push<'a>(
         &mut self,
         now: Time,
         player: PlayerId,
         first: Tick,
-        inputs: &[CanonicalInput],
-    ) -> Result<(), TooFarAhead> {
-        let ticks = (first.0..).map(Tick).zip(inputs);
-        if let Some((tick, _)) = ticks.clone().last().filter(|(tick, _)| tick.since(self.next) >= QUEUE_TICKS)
-        {
-            return Err(TooFarAhead { tick, next: self.next });
+        inputs: impl ExactSizeIterator<Item = &'a EncodedInput>,
+    ) -> Handled {
+        let Some(queue) = self.queues.get_mut(player.index()) else { return Ok(()) };
+        if first.plus(inputs.len() as u32).since(self.next) > QUEUE_TICKS {
+            return Err(DropCause::TooFarAhead);
         }
-        for (tick, input) in ticks {
-            self.push(now, player, tick, input)?;
+        for (tick, input) in (first.0..).map(Tick).zip(inputs) {
+            if tick >= self.next && !queue.is_gone(tick) {
+                queue.push(now, tick, input);
+            }
         }
         Ok(())
     }
 
     /// This player's input for `tick`, in its canonical bytes, if it is still kept.
     #[must_use]
-    pub fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
-        Some(&self.queue(player)?.slot(tick)?.bytes)
+    pub(crate) fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
+        Some(self.queue(player)?.slot(tick)?.input.alone())
+    }
+
+    /// Returns when the commands of this player's input for `tick` were given, on its author's clock.
+    pub(crate) fn given(&self, player: PlayerId, tick: Tick) -> Option<Given> {
+        let queue = self.queue(player)?;
+        queue.slot(tick).filter(|_| !queue.is_gone(tick)).map(|slot| slot.input.given())
     }
 
     /// The hero control in this player's input for the tick before `tick`, if that is still kept.
     #[must_use]
-    pub fn held_before(&self, player: PlayerId, tick: Tick) -> Option<HeroControl> {
+    pub(crate) fn held_before(&self, player: PlayerId, tick: Tick) -> Option<HeroControl> {
         let Some(before) = tick.0.checked_sub(1) else { return Some(HeroControl::default()) };
-        let (hero, _) = postcard::take_from_bytes(self.encoded(player, Tick(before))?).ok()?;
-        Some(hero)
+        Some(self.queue(player)?.slot(Tick(before))?.input.hero)
+    }
+
+    /// This player's input for `tick`, if it is still kept.
+    #[cfg(any(test, feature = "doors"))]
+    pub(crate) fn input(&self, player: PlayerId, tick: Tick) -> Option<PlayerInput> {
+        Some(self.queue(player)?.slot(tick)?.input.decode())
     }
 
     /// The units named by this player's last command before [`Self::next_needed`].
@@ -140,32 +107,32 @@ impl Lockstep {
     ///
     /// # Errors
     /// If an input before `tick` is missing, or if `tick` has run.
-    pub fn disconnect_at(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
+    pub(crate) fn disconnect_at(&mut self, player: PlayerId, tick: Tick) -> Handled {
         let wanted = self.next_needed(player);
         match self.queues.get_mut(player.index()) {
             Some(queue) if wanted >= tick && self.next <= tick => {
                 queue.departed = Some(tick);
                 Ok(())
             }
-            _ => Err(CannotDepart { tick, wanted, next: self.next }),
+            _ => Err(DropCause::OutOfPlace),
         }
     }
 
     /// The first tick without input of this player, if it has been disconnected.
     #[must_use]
-    pub fn departed(&self, player: PlayerId) -> Option<Tick> {
+    pub(crate) fn departed(&self, player: PlayerId) -> Option<Tick> {
         self.queue(player)?.departed
     }
 
     /// Whether the next tick is complete.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.queues.iter().all(|queue| queue.has(self.next))
     }
 
     /// The player that completed the next tick, and when. `None` while it is incomplete.
     #[must_use]
-    pub fn completed_by(&self) -> Option<(PlayerId, Time)> {
+    pub(crate) fn completed_by(&self) -> Option<(PlayerId, Time)> {
         if !self.is_complete() {
             return None;
         }
@@ -177,15 +144,8 @@ impl Lockstep {
 
     /// Returns when this player's input for `tick` arrived, if it is still kept.
     #[must_use]
-    pub fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
+    pub(crate) fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
         Some(self.queue(player)?.slot(tick)?.at)
-    }
-
-    /// A player whose input the next tick is waiting for.
-    #[must_use]
-    pub fn blocking_player(&self) -> Option<PlayerId> {
-        let queue = self.queues.iter().position(|queue| !queue.has(self.next))?;
-        Some(PlayerId(queue as u8))
     }
 
     /// The hash chain over all inputs that have run.
@@ -196,18 +156,19 @@ impl Lockstep {
 
     /// Whether this player's input for the next tick is missing.
     #[must_use]
-    pub fn lacks(&self, player: PlayerId) -> bool {
+    pub(crate) fn lacks(&self, player: PlayerId) -> bool {
         self.queue(player).is_some_and(|queue| !queue.has(self.next))
     }
 
-    /// Takes out the next tick if it is complete.
-    pub fn pop_tick(&mut self) -> Option<TickInputs> {
+    /// The same for a test.
+    #[cfg(test)]
+    pub(crate) fn pop_tick(&mut self) -> Option<TickInputs> {
         let mut popped = TickInputs { tick: self.next, inputs: ArrayVec::new() };
         self.pop_into(&mut popped)?;
         Some(popped)
     }
 
-    /// The same where it is to be: it has several kilobytes.
+    /// Takes out the next tick if it is complete, to where it is to be: it has several kilobytes.
     pub(crate) fn pop_into(&mut self, popped: &mut TickInputs) -> Option<()> {
         if !self.is_complete() {
             return None;
@@ -242,7 +203,7 @@ struct InputQueue {
 struct Slot {
     tick: Option<Tick>,
     at: Time,
-    bytes: CanonicalInput,
+    input: EncodedInput,
 }
 
 impl InputQueue {
@@ -255,35 +216,33 @@ impl InputQueue {
         (slot.tick == Some(tick)).then_some(slot)
     }
 
-    fn push(&mut self, now: Time, tick: Tick, input: &[u8]) -> bool {
+    fn push(&mut self, now: Time, tick: Tick, input: &EncodedInput) {
         let slot = &mut self.slots[tick];
         if slot.tick == Some(tick) {
-            return false;
-        }
-        slot.bytes.clear();
-        if slot.bytes.try_extend_from_slice(input).is_err() {
-            // No input that can be decoded is longer.
-            slot.tick = None;
-            return false;
+            return;
         }
         (slot.tick, slot.at) = (Some(tick), now);
+        slot.input.clone_from(input);
         while let Some(slot) = self.slot(self.wanted) {
-            if let Some(named) = last_named(&slot.bytes) {
-                self.named = named;
+            if let Some(named) = &slot.input.named {
+                self.named = named.clone();
             }
             self.wanted = self.wanted.plus(1);
         }
-        true
     }
 
     fn has(&self, tick: Tick) -> bool {
-        self.wanted > tick || self.departed.is_some_and(|from| tick >= from)
+        self.wanted > tick || self.is_gone(tick)
+    }
+
+    /// Whether the player was disconnected before `tick`, or at it.
+    fn is_gone(&self, tick: Tick) -> bool {
+        self.departed.is_some_and(|from| tick >= from)
     }
 
     /// The canonical bytes of the input for `tick`; empty for a tick without input of this player.
     fn bytes(&self, tick: Tick) -> &[u8] {
-        let is_gone = self.departed.is_some_and(|from| tick >= from);
-        self.slot(tick).filter(|_| !is_gone).map_or(&[], |slot| &slot.bytes)
+        self.slot(tick).filter(|_| !self.is_gone(tick)).map_or(&[], |slot| slot.input.alone())
     }
 
     /// Reads the input for `tick` into an empty one; `None` while it has not arrived.
@@ -291,36 +250,16 @@ impl InputQueue {
         match self.departed {
             Some(from) if tick == from => input.commands.push(Command::Surrender),
             Some(from) if tick > from => {}
-            _ => read_canonical(&self.slot(tick)?.bytes, input)?,
+            _ => self.slot(tick)?.input.decode_into(input),
         }
         Some(())
     }
 }
 
-/// The canonical bytes of a [`PlayerInput`].
-pub(crate) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
-
-/// The canonical bytes of an input; `None` if it is longer than an input may be.
-pub(crate) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
-    let mut room = [0; INPUT_BYTES_MAX];
-    CanonicalInput::try_from(&*postcard::to_slice(input, &mut room).ok()?).ok()
-}
-
-/// The units of the last command to units in an input, if there is one.
-fn last_named(input: &[u8]) -> Option<Selection> {
-    let mut named = None;
-    let (head, rest) = InputHead::take(input)?;
-    head.take_commands(rest, |mut command| {
-        if let Some(units) = command.selection_mut() {
-            named = Some(units.clone());
-        }
-    })?;
-    named
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::input::encode_input;
     use alloc::vec::Vec;
     use sim::Direction;
 
@@ -332,21 +271,24 @@ mod tests {
         PlayerInput { hero: hero(eighth), ..PlayerInput::default() }
     }
 
-    fn bytes(eighth: u8) -> Vec<u8> {
-        postcard::to_allocvec(&input(eighth)).expect("an input")
+    fn bytes(eighth: u8) -> EncodedInput {
+        encode_input(&input(eighth), &[]).expect("an input")
     }
 
     const NOW: Time = Time(0);
 
     #[test]
     fn a_tick_passes_only_when_complete_and_in_order() {
-        let mut gate = Lockstep::new(2);
+        let mut gate = Gate::new(2);
         let at = Time::from_micros;
-        assert_eq!(gate.push(at(5), PlayerId(0), Tick(1), &bytes(1)), Ok(true));
-        assert_eq!(gate.push(at(6), PlayerId(1), Tick(0), &bytes(2)), Ok(true));
+        let push = |gate: &mut Gate, us, player, tick, eighth| {
+            gate.push(at(us), PlayerId(player), Tick(tick), [bytes(eighth)].iter()).expect("near");
+        };
+        push(&mut gate, 5, 0, 1, 1);
+        push(&mut gate, 6, 1, 0, 2);
         assert!(gate.pop_tick().is_none());
-        assert_eq!(gate.blocking_player(), Some(PlayerId(0)));
-        assert_eq!(gate.push(at(9), PlayerId(0), Tick(0), &bytes(3)), Ok(true));
+        assert_eq!([0, 1].map(|player| gate.lacks(PlayerId(player))), [true, false]);
+        push(&mut gate, 9, 0, 0, 3);
         assert_eq!(gate.completed_by(), Some((PlayerId(0), at(9))));
         let passed = gate.pop_tick().expect("tick 0 is complete");
         assert_eq!((passed.tick, &passed.inputs[..]), (Tick(0), &[input(3), input(2)][..]));
@@ -356,23 +298,25 @@ mod tests {
 
     #[test]
     fn the_first_version_of_an_input_counts_and_the_far_future_is_refused() {
-        let mut gate = Lockstep::new(1);
+        let mut gate = Gate::new(1);
         let push =
-            |gate: &mut Lockstep, tick, eighth| gate.push(NOW, PlayerId(0), Tick(tick), &bytes(eighth));
-        assert_eq!(push(&mut gate, 0, 1), Ok(true));
-        assert_eq!(push(&mut gate, 0, 2), Ok(false));
-        assert_eq!(push(&mut gate, 63, 2), Ok(true));
+            |gate: &mut Gate, tick, eighth| gate.push(NOW, PlayerId(0), Tick(tick), [bytes(eighth)].iter());
+        assert_eq!(push(&mut gate, 0, 1), Ok(()));
+        assert_eq!(push(&mut gate, 0, 2), Ok(()), "ignored");
+        assert_eq!(push(&mut gate, 63, 2), Ok(()));
         assert!(push(&mut gate, 64, 2).is_err());
         assert_eq!(gate.pop_tick().expect("complete").inputs[0], input(1));
-        assert_eq!(push(&mut gate, 0, 2), Ok(false), "tick 0 has passed");
-        assert_eq!(push(&mut gate, 64, 2), Ok(true));
+        assert_eq!(push(&mut gate, 0, 2), Ok(()), "tick 0 has passed");
+        assert_eq!(gate.encoded(PlayerId(0), Tick(0)), Some(bytes(1).alone()));
+        assert_eq!(push(&mut gate, 64, 2), Ok(()));
     }
 
     #[test]
     fn inputs_are_kept_as_long_as_another_peer_may_lack_them() {
-        let mut gate = Lockstep::new(1);
+        let mut gate = Gate::new(1);
         for tick in 0..200 {
-            assert_eq!(gate.push(NOW, PlayerId(0), Tick(tick), &bytes((tick % 8) as u8)), Ok(true));
+            let input = [bytes((tick % 8) as u8)];
+            assert_eq!(gate.push(NOW, PlayerId(0), Tick(tick), input.iter()), Ok(()));
             gate.pop_tick().expect("complete");
         }
         assert_eq!(gate.encoded(PlayerId(0), Tick(200 - QUEUE_TICKS)), Some(&bytes(0)[..]));
@@ -382,20 +326,24 @@ mod tests {
 
     #[test]
     fn a_disconnected_player_surrenders_once_and_blocks_no_tick() {
-        let mut gate = Lockstep::new(2);
-        for tick in 0..4 {
-            gate.push(NOW, PlayerId(0), Tick(tick), &bytes(0)).expect("near");
-        }
-        gate.push(NOW, PlayerId(1), Tick(0), &bytes(1)).expect("near");
-        gate.push(NOW, PlayerId(1), Tick(1), &bytes(2)).expect("near");
+        let mut gate = Gate::new(2);
+        gate.push(NOW, PlayerId(0), Tick(0), [0; 4].map(bytes).iter()).expect("near");
+        gate.push(NOW, PlayerId(1), Tick(0), [1, 2].map(bytes).iter()).expect("near");
         assert!(gate.disconnect_at(PlayerId(1), Tick(3)).is_err(), "the input of tick 2 is missing");
         assert_eq!(gate.disconnect_at(PlayerId(1), Tick(2)), Ok(()));
-        assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), &bytes(3)), Ok(false), "too late");
+        assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), [bytes(3)].iter()), Ok(()), "too late");
         let passed: Vec<PlayerInput> =
             (0..4).map(|_| gate.pop_tick().expect("complete").inputs[1].clone()).collect();
         assert_eq!(passed[..2], [input(1), input(2)]);
         assert_eq!(passed[2].commands[..], [Command::Surrender]);
         assert_eq!(passed[3], PlayerInput::default());
         assert!(gate.disconnect_at(PlayerId(0), Tick(3)).is_err(), "tick 3 has run");
+        let banner =
+            PlayerInput { commands: [Command::Banner].into_iter().collect(), ..PlayerInput::default() };
+        let banner = encode_input(&banner, &[7]).expect("short");
+        gate.push(NOW, PlayerId(0), Tick(4), [banner].iter()).expect("near");
+        assert_eq!(gate.given(PlayerId(0), Tick(4)).as_deref(), Some(&[7][..]));
+        assert_eq!(gate.disconnect_at(PlayerId(0), Tick(4)), Ok(()));
+        assert_eq!(gate.given(PlayerId(0), Tick(4)), None, "of a command that is not played");
     }
 }

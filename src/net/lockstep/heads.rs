@@ -10,18 +10,18 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead};
+use super::gate::Gate;
 use super::input_chain::{Chain, InputChain, chained};
 use crate::connection::keys::CipherKind;
-use crate::connection::signing::{Signature, SigningKey, Verifier};
+use crate::connection::signing::{SigningKey, Verifier};
 use crate::drop_cause::{DropCause, Handled};
 use crate::rate_limit::TokenBucket;
 use crate::time::Time;
-use crate::wire::message::{Head, ShownHead};
+use crate::wire::limits::QUEUE_TICKS;
+use crate::wire::message::Signature;
+use crate::wire::message::{Equivocation, Head, ShownHead};
 use sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 
-/// Fewest seats of a match whose inputs are signed.
-pub(crate) const SIGNED_SEATS_MIN: usize = 3;
 /// Heads of one seat, a second of ticks.
 const HEADS_PER_S: u32 = 2;
 /// A seat of which this many heads in a row are lacking does not sign what it tells. Half of them being lost, that
@@ -49,30 +49,13 @@ const DOMAIN: &[u8; 34] = b"mini-rts-arena 2026-11 chain heads";
 /// Domain, match, seat, tick, chain.
 const SIGNED_BYTES: usize = DOMAIN.len() + 32 + 1 + 4 + 32;
 
-/// The proof that a seat has told different inputs of one tick: two heads that it has signed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Equivocation {
-    /// Seat that signs the heads.
-    pub seat: PlayerId,
-    /// The number of ticks whose inputs both cover.
-    pub tick: Tick,
-    /// Both chains, the lower first.
-    pub chains: [[u8; 32]; 2],
-    /// A signature of each.
-    pub signatures: [Signature; 2],
-    /// The seat's public key.
-    pub key: [u8; 32],
-    /// The match in which it was signed.
-    pub match_id: [u8; 32],
-    cipher: CipherKind,
-}
-
 impl Equivocation {
     /// Whether it is a proof; it needs to be checked only by those who were not there.
     #[must_use]
     pub fn holds(&self) -> bool {
         let [one, other] = self.chains;
-        let verifier = Verifier::new(&self.key, self.cipher);
+        let cipher = if self.is_encrypted { CipherKind::ChaCha20Poly1305 } else { CipherKind::Null };
+        let verifier = Verifier::new(&self.key, cipher);
         let is_signed = |(chain, signature)| {
             verifier.is_good(&signed_bytes(&self.match_id, self.seat, self.tick, chain), signature)
         };
@@ -158,7 +141,7 @@ impl Heads {
     }
 
     /// Takes in the inputs that have arrived: at least once in [`QUEUE_TICKS`] ticks, as long as the gate keeps them.
-    pub(crate) fn extend(&mut self, gate: &Lockstep) {
+    pub(crate) fn extend(&mut self, gate: &Gate) {
         for (seat, heads) in self.seats.iter_mut().enumerate() {
             let player = PlayerId(seat as u8);
             while heads.chain.until() < gate.next_needed(player)
@@ -218,10 +201,10 @@ impl Heads {
     }
 
     /// Takes in a seat's newest head.
-    pub(crate) fn receive(&mut self, now: Time, seat: PlayerId, head: Head, gate: &Lockstep) -> Handled {
+    pub(crate) fn receive(&mut self, now: Time, seat: PlayerId, head: Head, gate: &Gate) -> Handled {
         let (tick, next) = (Tick(head.tick), gate.next());
         if tick.since(next) > QUEUE_TICKS {
-            return Err(TooFarAhead { tick, next }.into());
+            return Err(DropCause::TooFarAhead);
         }
         let heads = self.seats.get_mut(seat.index()).ok_or(DropCause::OutOfPlace)?;
         let newest = heads.newest().max(heads.waiting.map_or(Tick(0), |waiting| Tick(waiting.tick)));
@@ -235,7 +218,7 @@ impl Heads {
     }
 
     /// Checks a seat's newest head, once all inputs that it covers have arrived.
-    pub(crate) fn check_waiting(&mut self, seat: PlayerId, gate: &Lockstep) {
+    pub(crate) fn check_waiting(&mut self, seat: PlayerId, gate: &Gate) {
         let is_here = |heads: &SeatHeads| {
             heads.waiting.is_some_and(|waiting| Tick(waiting.tick) <= gate.next_needed(seat))
         };
@@ -339,7 +322,7 @@ impl Heads {
             signatures: [one.signature, other.signature],
             key: self.seats.get(one.seat.index())?.key,
             match_id: self.match_id,
-            cipher: self.cipher,
+            is_encrypted: self.cipher == CipherKind::ChaCha20Poly1305,
         })
     }
 
@@ -386,19 +369,17 @@ struct Lie {
 
 #[cfg(any(test, feature = "doors"))]
 impl Lie {
-    fn extend(&mut self, gate: &Lockstep, me: PlayerId) {
+    fn extend(&mut self, gate: &Gate, me: PlayerId) {
         while self.chain.until() < gate.next_needed(me) {
             let tick = self.chain.until();
-            let Some(bytes) = gate.encoded(me, tick) else { return };
-            let Ok(told) = postcard::from_bytes::<sim::PlayerInput>(bytes) else { return };
+            let Some(told) = gate.input(me, tick) else { return };
             // Where a control is held on, only that is said.
             let is_held = told.commands.is_empty() && gate.held_before(me, tick) == Some(told.hero);
             if tick != self.tick && !is_held {
                 self.hero = told.hero;
             }
-            let Some(told) = super::gate::canonical(&sim::PlayerInput { hero: self.hero, ..told }) else {
-                return;
-            };
+            let told = sim::PlayerInput { hero: self.hero, ..told };
+            let Some(told) = crate::wire::input::encode_input(&told, &[]) else { return };
             self.chain.push(&told);
         }
     }
@@ -408,7 +389,7 @@ impl Lie {
 mod tests {
     use super::*;
     use crate::connection::signing::Signer;
-    use crate::lockstep::gate::canonical;
+    use crate::wire::input::{EncodedInput, encode_input};
     use sim::{Direction, HeroControl, PlayerInput};
 
     const MATCH: [u8; 32] = [7; 32];
@@ -431,8 +412,8 @@ mod tests {
     }
 
     /// A gate that waits for the author alone.
-    fn author_alone() -> Lockstep {
-        let mut gate = Lockstep::new(3);
+    fn author_alone() -> Gate {
+        let mut gate = Gate::new(3);
         for gone in [0, 2].map(PlayerId) {
             gate.disconnect_at(gone, Tick(0)).expect("before tick 0");
         }
@@ -440,10 +421,10 @@ mod tests {
     }
 
     /// The author tells its inputs before this tick, and they run; the chain over them.
-    fn tell(gate: &mut Lockstep, heads: &mut Heads, until: u32) -> Chain {
+    fn tell(gate: &mut Gate, heads: &mut Heads, until: u32) -> Chain {
         for tick in gate.next().0..until {
-            let bytes = canonical(&input((tick % 8) as u8)).expect("short");
-            gate.push(NOW, AUTHOR, Tick(tick), &bytes).expect("near");
+            let bytes = encode_input(&input((tick % 8) as u8), &[]).expect("short");
+            gate.push(NOW, AUTHOR, Tick(tick), [bytes].iter()).expect("near");
             gate.pop_tick().expect("complete");
             heads.extend(gate);
         }
@@ -544,10 +525,10 @@ mod tests {
             let mut heads = heads(cipher);
             tell(&mut author_alone(), &mut heads, 10);
             let inputs: Vec<_> =
-                (10..40).map(|tick| canonical(&input((tick % 8) as u8)).expect("short")).collect();
+                (10..40).map(|tick| encode_input(&input((tick % 8) as u8), &[]).expect("short")).collect();
             let mut check = |by, tick, inputs: &[_]| {
                 let head = Head { tick, signature: signed(by, MATCH, AUTHOR, tick, chain, cipher) };
-                let inputs = inputs.iter().map(|input: &super::super::gate::CanonicalInput| &input[..]);
+                let inputs = inputs.iter().map(|input: &EncodedInput| input.alone());
                 heads.check_relayed(NOW, PlayerId(2), (AUTHOR, &head), inputs)
             };
             assert_eq!(check(1, 30, &inputs), Ok(20), "the rest is not signed");
@@ -578,11 +559,12 @@ mod tests {
     #[test]
     fn what_one_peer_hears_instead_is_signed_for_it_alone() {
         let mut heads = heads(CipherKind::Null);
-        let (mut gate, me) = (Lockstep::new(3), PlayerId(0));
+        let (mut gate, me) = (Gate::new(3), PlayerId(0));
         // A control that is held from tick 4 on is held there, too, in place of this one.
         let walks = |tick: u32| input(if tick < 4 { 1 } else { 2 });
         for tick in 0..10 {
-            gate.push(NOW, me, Tick(tick), &canonical(&walks(tick)).expect("short")).expect("near");
+            let input = [encode_input(&walks(tick), &[]).expect("short")];
+            gate.push(NOW, me, Tick(tick), input.iter()).expect("near");
         }
         heads.extend(&gate);
         heads.lie(PlayerId(2), Tick(6), input(5).hero);
@@ -592,7 +574,9 @@ mod tests {
         assert_eq!(chain(10, 1), heads.chain(me, Tick(10)).expect("kept"));
         let mut instead = InputChain::default();
         for tick in 0..10 {
-            instead.push(&canonical(&if tick < 6 { walks(tick) } else { input(5) }).expect("short"));
+            instead.push(
+                encode_input(&if tick < 6 { walks(tick) } else { input(5) }, &[]).expect("short").alone(),
+            );
         }
         assert_eq!(Some(&chain(10, 2)), instead.after(Tick(10)));
     }

@@ -4,7 +4,7 @@
 use crate::indexed::Ring;
 use sim::Tick;
 
-/// Chains that are kept, one for each tick: received inputs reach at most [`QUEUE_TICKS`](super::gate::QUEUE_TICKS) beyond
+/// Chains that are kept, one for each tick: received inputs reach at most [`QUEUE_TICKS`](crate::wire::limits::QUEUE_TICKS) beyond
 /// the ticks that have run, and a desync search shows heads of the last 64 of those.
 const CHAINS_KEPT: usize = 256;
 

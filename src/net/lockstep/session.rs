@@ -1,10 +1,9 @@
-//! The session of one peer in a lockstep match, from its seat to the goodbye.
+//! One peer of a lockstep match, from tick 0 to the goodbye. It begins with what a room has agreed on.
 //!
 //! Sans-IO. Bytes and time go in through `handle_*`, the player's intents through `submit_*`, the world's
-//! results through [`LockstepSession::prepared`], [`LockstepSession::report`] and
-//! [`LockstepSession::provide_state`]. Datagrams, ticks and events come out. After every call drain all
-//! output: [`LockstepSession::poll_transmit`], [`LockstepSession::poll_event`],
-//! [`LockstepSession::poll_tick`] until they are empty, then sleep until [`LockstepSession::poll_timeout`]. A
+//! results through [`Lockstep::report`] and [`Lockstep::provide_state`]. Datagrams, ticks and events come out. After every call drain all
+//! output: [`Lockstep::poll_transmit`], [`Lockstep::poll_event`],
+//! [`Lockstep::poll_tick`] until they are empty, then sleep until [`Lockstep::poll_timeout`]. A
 //! stall is a `None`, not an error.
 
 mod chat;
@@ -12,49 +11,35 @@ mod departure;
 mod ending;
 mod fair;
 mod heads;
-mod lobby;
+mod mesh;
+mod pings;
 mod play;
 mod receive;
-mod rematch;
 mod search;
-mod seating;
-mod setup;
 mod stalls;
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use arrayvec::ArrayVec;
-use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use rand_chacha::rand_core::Rng as _;
-use zeroize::Zeroize as _;
 
 use crate::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
-use crate::table::settings::{HostConfig, Settings};
 
 use self::chat::ChatLimits;
 use self::heads::Signing;
 use self::play::Play;
-use self::rematch::Votes;
-use self::seating::Seated;
 use super::desync::Search;
-use crate::connection::handshake::Listener;
-use crate::connection::keys::{CipherKind, Entropy, SecretRng};
-use crate::connection::pair_keys::{PairSecret, PublicKey};
-use crate::connection::path::Trust;
-use crate::connection::signing::{Signer, SigningKey};
-use crate::connection::{Connection, QUIET_AFTER, SILENT_AFTER};
+use crate::connection::{QUIET_AFTER, SILENT_AFTER};
 use crate::discovery::Beacon;
-use crate::join::{Applicant, Seat};
 use crate::outbox::{Outbox, Source, Transmit};
-use crate::table::admission::{Admission, READY_WITHIN};
-use crate::table::hosted_room::HostedRoom;
-use crate::table::link::Link;
-use crate::table::local_inputs::TooManyCommands;
-use crate::table::wakeup::Wakeup;
+use crate::play::link::Link;
+use crate::play::local_inputs::TooManyCommands;
+use crate::room::agreed::Handover;
+use crate::room::settings::Settings;
+use crate::room::started::{Room, Started};
 use crate::time::Time;
+use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
-use crate::wire::message::{ADDRESSES_MAX, JoinConfirm, MatchConfig, PacketId, SeatInfo};
+use crate::wire::message::MatchConfig;
 use sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
@@ -64,43 +49,7 @@ pub const LEAD_TICKS_MAX: u32 = 32;
 /// measured.
 const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
 
-enum Role {
-    Host {
-        room: Box<HostedRoom>,
-        teams: ArrayVec<u8, PLAYERS_MAX>,
-        countdown: Duration,
-        guests: Vec<Guest>,
-    },
-    Guest {
-        via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-        pair_secret: PairSecret,
-        cipher: CipherKind,
-        /// Deadline for waiting for the start.
-        give_up_at: Option<Time>,
-    },
-}
-
-/// A guest of this host, in the order of the links.
-struct Guest {
-    seat: SeatInfo,
-    is_ready: bool,
-    confirm: JoinConfirm,
-    addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
-    /// The connection id that the host uses to address this guest.
-    connection_id: u32,
-    public_key: PublicKey,
-    signing_key: SigningKey,
-}
-
 enum Phase {
-    /// Seats are being taken.
-    Gathering,
-    /// All players are there; the caller builds the world.
-    Preparing,
-    /// The guests connect to each other; the host waits until all have.
-    Seating {
-        since: Time,
-    },
     /// Ticks run.
     Running,
     /// Hash chains differ; the first differing tick is being searched.
@@ -108,7 +57,7 @@ enum Phase {
         search: Box<Search>,
         since: Time,
     },
-    /// All ticks have run, all peers know it, and all stay for a rematch vote.
+    /// All ticks have run, and all stay: the caller takes the room back.
     Over,
     /// All ticks have run, or a player leaves: goodbyes are exchanged.
     Ending {
@@ -122,150 +71,125 @@ enum Phase {
     Closed,
 }
 
-/// One peer's view of a lockstep match.
-pub struct LockstepSession {
+/// The links to all peers, and the inputs that travel on them. It knows no phases of the session.
+struct Mesh {
     now: Time,
-    wakeup: Wakeup,
     settings: Settings,
-    role: Role,
-    phase: Phase,
     config: MatchConfig,
     me: PlayerId,
     /// A guest's first link is the one to its host.
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
-    seated: Option<Seated>,
-    play: Option<Play>,
+    play: Play,
     chat_limits: ChatLimits,
-    votes: Votes,
     signing: Signing,
-    rng: SecretRng,
     out: Outbox,
 }
 
-impl LockstepSession {
-    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids and keys are derived from it.
-    ///
-    /// # Panics
-    /// If there are fewer than two seats, or the number of teams differs from the number of seats.
-    #[must_use]
-    pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: impl Into<Entropy>) -> Self {
-        assert!(
-            host.config.seats >= 2 && host.teams.len() == usize::from(host.config.seats),
-            "one team per seat"
-        );
-        let Entropy { seed, cipher } = entropy.into();
-        let mut rng = SecretRng::new(&seed);
-        let shared_address = host.admission.shared_address || !host.room_code.is_open();
-        let listener = Listener::new(now, host.config, host.room_code, cipher, &mut rng);
-        let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let admission = Admission::new(now, host.admission.ready_within);
-        let room = HostedRoom::new(now, listener, host.beacon, give_up_at, shared_address, admission);
-        let room = Box::new(room);
-        let mut drawn = [0; 32];
-        rng.fill_bytes(&mut drawn);
-        let signer = Signer::new(&drawn, cipher);
-        drawn.zeroize();
-        let signing = Signing::new(signer, cipher);
-        let guests = Vec::with_capacity(PLAYERS_MAX - 1);
-        let role = Role::Host { room, teams: host.teams, countdown: host.countdown, guests };
-        Self::new(now, settings, role, host.config, (signing, rng))
+impl Phase {
+    /// Whether ticks run.
+    const fn is_running(&self) -> bool {
+        matches!(self, Self::Running)
     }
 
-    /// Takes the seat that a host gave.
+    /// Whether an agreement on disconnects may be in progress.
+    const fn is_agreeing(&self) -> bool {
+        matches!(self, Self::Running | Self::Ending { end: End::Finished, .. })
+    }
+}
+
+/// One peer's view of a lockstep match.
+pub struct Lockstep {
+    wakeup: Wakeup,
+    room: Room,
+    phase: Phase,
+    mesh: Mesh,
+}
+
+impl Lockstep {
+    /// Begins a match with what a room has agreed on.
     ///
     /// # Panics
-    /// If a server gave it: that is a [`super::super::ClientSession`]'s.
+    /// If it is a room of a match with a server: that is a [`super::super::Follower`]'s.
     #[must_use]
-    pub fn seated(now: Time, seat: Seat) -> Self {
-        assert_eq!(seat.architecture(), Architecture::P2p, "a seat among peers");
-        let Seat { guest, confirm, protection, out } = seat;
-        let Applicant { settings, host: at, cipher, pair_secret, signer, via, give_up_at, rng, .. } = guest;
-        let role = Role::Guest { via, pair_secret, cipher, give_up_at };
-        let mut session = Self::new(now, settings, role, confirm.config, (Signing::new(signer, cipher), rng));
-        (session.me, session.out) = (confirm.player, out);
-        let path = (&[at][..], Trust::Proven);
-        let connection = Connection::new(now, path, protection, &mut session.rng);
-        session.links.push(Link::new(now, PlayerId(0), connection));
-        session.out.event(Event::Confirmed { player: confirm.player, config: confirm.config });
+    pub fn start(now: Time, started: Started) -> Self {
+        let Started { given, mut room } = started;
+        let Handover { now: noticed, agreed, mut peers, out } = given;
+        let now = now.max(noticed);
+        let (config, me, begin) = (*room.config(), room.player(), agreed.begin);
+        assert_eq!(config.architecture, Architecture::P2p, "a room of peers");
+        let Some((settings, signer, cipher)) = room.own() else { unreachable!("a peer plays") };
+        let (settings, signing) = (settings.clone(), Signing::new(signer.clone(), cipher));
+        let links: ArrayVec<Link, { PLAYERS_MAX - 1 }> =
+            peers.take_all().map(|(player, connection)| Link::new(begin, player, connection)).collect();
+        let mut play = Play::new((now, begin), &config, &settings, links.len());
+        play.prepare_fair(now, &config, &agreed.seating, room.draw(), links.len());
+        play.heads = signing.heads(now, (&agreed.seating, me), config.tick_rate);
+        let chat_limits = ChatLimits::new(now);
+        let mut mesh = Mesh { now, settings, config, me, links, play, chat_limits, signing, out };
+        mesh.guess_delay();
+        mesh.out.event(Event::Counting { begin });
+        let mut session = Self { wakeup: Wakeup::default(), room, phase: Phase::Running, mesh };
+        for link in 0..session.mesh.links.len() {
+            session.take_messages(link);
+        }
         session
     }
 
-    fn new(
-        now: Time,
-        settings: Settings,
-        role: Role,
-        config: MatchConfig,
-        (signing, rng): (Signing, SecretRng),
-    ) -> Self {
-        Self {
-            now,
-            wakeup: Wakeup::default(),
-            settings,
-            role,
-            phase: Phase::Gathering,
-            config,
-            me: PlayerId(0),
-            links: ArrayVec::new(),
-            seated: None,
-            play: None,
-            chat_limits: ChatLimits::new(now),
-            votes: Votes::default(),
-            signing,
-            rng,
-            out: Outbox::new(Traffic::default()),
-        }
+    /// The match is over, and all have stayed ([`Event::Over`]): the room for the next one.
+    ///
+    /// # Panics
+    /// If they have not.
+    #[must_use]
+    pub fn into_room(self, now: Time) -> Room {
+        assert!(self.stays(), "all have stayed");
+        let peers = self.mesh.links.into_iter().map(|link| (link.player, link.connection));
+        self.room.again(now, peers, self.mesh.out)
     }
 
-    /// Host: sets this computer's own addresses other than loopback, of which the first few are used: players
-    /// at these may take all seats.
-    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        if let Role::Host { room, .. } = &mut self.role {
-            room.set_own_addresses(addresses);
-        }
+    /// Whether the match is over, and all have stayed.
+    #[must_use]
+    pub const fn stays(&self) -> bool {
+        matches!(self.phase, Phase::Over)
     }
 
     /// Handles a received datagram.
     pub fn handle_datagram(&mut self, now: Time, from: impl Into<Source>, bytes: &[u8]) {
         self.wake(now);
-        self.out.count_received(bytes.len());
+        self.mesh.out.count_received(bytes.len());
         let handled = self.dispatch(from.into(), bytes);
-        self.out.traffic.count(handled);
-        self.note_stalls();
+        self.mesh.out.traffic.count(handled);
+        self.mesh.note_stalls(self.phase.is_running());
     }
 
     /// Does everything that is due: commits, sends, retransmits, times out. Call it once
     /// [`Self::poll_timeout`] has passed; calling it earlier or later is harmless.
     pub fn handle_timeout(&mut self, now: Time) {
         self.wake(now);
-        self.ping_links();
         match self.phase {
-            Phase::Gathering => self.gather(),
-            Phase::Preparing | Phase::Over | Phase::Closed => {}
-            Phase::Seating { .. } => self.seat(),
-            Phase::Running => self.run(),
+            Phase::Closed => return,
+            Phase::Running => self.mesh.run(),
             Phase::Searching { .. } => self.search(),
             Phase::Ending { .. } => self.end(),
+            Phase::Over => {}
         }
-        self.report_ready();
+        self.mesh.ping_links();
         self.watch_silence();
         self.watch_stalls();
         self.agree_on_suspects();
     }
 
     fn wake(&mut self, now: Time) {
-        self.now = self.now.max(now);
-        let overslept = self.wakeup.take_lateness(self.now);
+        self.mesh.now = self.mesh.now.max(now);
+        let overslept = self.wakeup.take_lateness(self.mesh.now);
         if overslept > Duration::ZERO {
-            if let Some(play) = &mut self.play {
-                play.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
-                play.stalls.forgive(self.now, overslept);
-            }
+            self.mesh.play.ignore_samples_until = self.mesh.now.plus(SAMPLE_HOLDOFF);
+            self.mesh.play.stalls.forgive(self.mesh.now, overslept);
             // The datagrams sent meanwhile have not been read yet: this process was suspended, not the peers.
-            for link in &mut self.links {
-                link.connection.forgive(self.now, overslept);
+            for link in &mut self.mesh.links {
+                link.connection.forgive(self.mesh.now, overslept);
             }
-            if let (Some(play), Phase::Running) = (&mut self.play, &self.phase) {
-                play.wake_late(self.now, self.me);
+            if matches!(self.phase, Phase::Running) {
+                self.mesh.play.wake_late(self.mesh.now, self.mesh.me);
             }
         }
     }
@@ -274,67 +198,50 @@ impl LockstepSession {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let pings =
-            self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.connection.ping_at).min();
+            self.mesh.links.iter().filter(|link| link.is_direct()).map(|link| link.connection.ping_at).min();
         let phase = match &self.phase {
-            Phase::Gathering | Phase::Preparing | Phase::Over => None,
+            Phase::Over => None,
             Phase::Closed => return None,
-            Phase::Running => self.next_deadline(),
-            Phase::Seating { since } => self.is_host().then(|| since.plus(READY_WITHIN)),
-            Phase::Searching { .. } => self.search_until(),
+            Phase::Running => self.mesh.next_deadline(),
+            Phase::Searching { search, since } => Some(search.until(*since, &self.mesh)),
             Phase::Ending { send_at, until, .. } => Some(until.map_or(*send_at, |until| until.min(*send_at))),
         };
-        let is_waiting = match self.phase {
-            Phase::Gathering => true,
-            Phase::Seating { .. } => !self.is_host(),
-            _ => false,
-        };
-        let patience = self.give_up_at().filter(|_| is_waiting);
-        let agreeing = self.play.as_ref().filter(|_| self.is_agreeing());
-        let suspicion = agreeing.and_then(|play| play.departures.due_at());
-        let messages = self.links.iter().filter(|link| self.is_reachable(link));
+        let suspicion = self.mesh.play.departures.due_at().filter(|_| self.phase.is_agreeing());
+        let messages = self.mesh.links.iter().filter(|link| self.mesh.is_reachable(link));
         let messages = messages.filter_map(|link| link.connection.poll_timeout()).min();
-        let closing = self.room().and_then(|room| room.closing.poll_timeout());
-        let at = [pings, phase, patience, suspicion, messages, closing].into_iter().flatten().min();
-        self.wakeup.ask(self.now, at)
+        let at = [pings, phase, suspicion, messages, self.room.poll_timeout()].into_iter().flatten().min();
+        self.wakeup.ask(self.mesh.now, at)
     }
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        if self.out.is_empty() {
-            for link in 0..self.links.len() {
-                if self.links.get(link).is_some_and(|link| self.is_reachable(link))
-                    && let Some(peer) = self.links.get_mut(link)
+        if self.mesh.out.is_empty() {
+            for link in 0..self.mesh.links.len() {
+                if self.mesh.links.get(link).is_some_and(|link| self.mesh.is_reachable(link))
+                    && let Some(peer) = self.mesh.links.get_mut(link)
                 {
-                    peer.connection.flush(self.now, &mut self.out);
+                    peer.connection.flush(self.mesh.now, &mut self.mesh.out);
                 }
             }
-            if let Role::Host { room, .. } = &mut self.role {
-                room.closing.flush(self.now, &mut self.out);
-            }
+            self.room.flush(self.mesh.now, &mut self.mesh.out);
         }
-        self.out.poll_transmit()
-    }
-
-    /// Whether messages are sent to this link's peer. A peer that is given up for its silence may hear this one all the same,
-    /// and must learn of it.
-    fn is_reachable(&self, link: &Link) -> bool {
-        self.is_direct(link) || self.now.since(link.connection.heard_at) < self.settings.timeout * 2
+        self.mesh.out.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.out.poll_event()
+        self.mesh.out.poll_event()
     }
 
     /// The next tick, if it is due and complete. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
-        self.now = self.now.max(now);
+        self.mesh.now = self.mesh.now.max(now);
         // Players who have left are disconnected before a tick could run without them.
         self.settle_leavers();
         if !matches!(self.phase, Phase::Running) {
             return None;
         }
-        self.play.as_mut()?.pass(self.now, self.me, &self.links)
+        self.mesh.play.pass(self.mesh.now, self.mesh.me, &self.mesh.links)
     }
 
     /// Submits a command given at `given`, for tick `not_before` or the earliest possible tick after it.
@@ -347,23 +254,18 @@ impl LockstepSession {
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        match &mut self.play {
-            Some(play) => play.own.inputs.command(not_before, given, command),
-            None => Ok(()),
-        }
+        self.mesh.play.own.inputs.command(not_before, given, command)
     }
 
     /// The first tick whose input is not committed: commands submitted now become part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
-        self.play.as_ref().map_or(Tick(0), |play| play.own.inputs.next())
+        self.mesh.play.own.inputs.next()
     }
 
     /// Sets the hero's held control from tick `not_before` on, or from the earliest possible tick after it.
     pub fn submit_hero(&mut self, not_before: Tick, hero: HeroControl) {
-        if let Some(play) = &mut self.play {
-            play.own.inputs.hero(not_before, hero);
-        }
+        self.mesh.play.own.inputs.hero(not_before, hero);
     }
 
     /// Reports the world's hash after `tick`, the last tick that [`Self::poll_tick`] returned.
@@ -371,9 +273,9 @@ impl LockstepSession {
     /// # Panics
     /// If ticks are not reported in order.
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
-        self.now = self.now.max(now);
-        let Some(play) = &mut self.play else { return };
-        play.ran(self.now, tick, hash);
+        self.mesh.now = self.mesh.now.max(now);
+        let play = &mut self.mesh.play;
+        play.ran(self.mesh.now, tick, hash);
         let ran = play.history.ran();
         let last = play.end.is_some_and(|end| ran >= end);
         if !self.compare_chains(ran) && last {
@@ -386,8 +288,8 @@ impl LockstepSession {
 
     /// The world reports that the match ended with the tick reported last.
     pub fn finish(&mut self) {
-        if let (Some(play), Phase::Running) = (&mut self.play, &self.phase) {
-            play.end = Some(play.history.ran());
+        if matches!(self.phase, Phase::Running) {
+            self.mesh.play.end = Some(self.mesh.play.history.ran());
             self.begin_ending(End::Finished);
         }
     }
@@ -396,12 +298,12 @@ impl LockstepSession {
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed => {}
-            _ if self.links.is_empty() => self.close(End::Left),
+            _ if self.mesh.links.is_empty() => self.close(End::Left),
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
-            Phase::Over => self.end_vote(),
-            _ if self.is_waiting() => self.close(End::Left),
-            _ if self.links.iter().all(|link| link.is_gone) => self.close(End::Left),
+            Phase::Over => self.close(End::Finished),
+            Phase::Running if self.mesh.play.departures.awaited().is_some() => self.close(End::Left),
+            _ if self.mesh.links.iter().all(|link| link.is_gone) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }
     }
@@ -409,13 +311,14 @@ impl LockstepSession {
     /// Returns the protection of each link.
     #[cfg(feature = "doors")]
     pub fn protections(&self) -> impl Iterator<Item = &crate::PacketProtection> {
-        self.links.iter().map(|link| &link.connection.protection)
+        self.mesh.links.iter().map(|link| &link.connection.protection)
     }
 
     /// Sends an arbitrary message over the reliable channel to this address.
     #[cfg(feature = "doors")]
-    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
-        if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses().contains(&to)) {
+    pub fn forge(&mut self, to: core::net::SocketAddr, id: crate::message::PacketId, body: &[u8]) {
+        if let Some(link) = self.mesh.links.iter_mut().find(|link| link.connection.addresses().contains(&to))
+        {
             link.connection.forge(id, body);
         }
     }
@@ -423,171 +326,113 @@ impl LockstepSession {
     /// Commits each input only when its tick is due, as a player does that looks ahead.
     #[cfg(feature = "doors")]
     pub fn commit_late(&mut self) {
-        if let Some(play) = &mut self.play {
-            let (links, tick_us) = (self.links.len(), play.own.clock.tick_us());
-            play.own.delay = crate::table::delay::DelayControl::new(self.now, links, 0, tick_us, true);
-        }
+        let (links, tick_us) = (self.mesh.links.len(), self.mesh.play.own.clock.tick_us());
+        self.mesh.play.own.delay =
+            crate::play::delay::DelayControl::new(self.mesh.now, links, 0, tick_us, true);
     }
 
     /// Returns a player's input for `tick` if it is known here, whether or not it is time.
     #[cfg(feature = "doors")]
     #[must_use]
     pub fn peek(&self, player: PlayerId, tick: Tick) -> Option<sim::PlayerInput> {
-        postcard::from_bytes(self.play.as_ref()?.gate.encoded(player, tick)?).ok()
+        self.mesh.play.gate.input(player, tick)
     }
 
     /// This player's id.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
-        self.me
+        self.mesh.me
     }
 
     /// The configuration of the match.
     #[must_use]
     pub const fn config(&self) -> &MatchConfig {
-        &self.config
+        &self.mesh.config
     }
 
     /// The first tick for which no input of this player is committed yet, and the committed inputs of ticks
-    /// that have not run, in their canonical bytes; empty before tick 0 is agreed.
-    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &[u8])>) {
-        let next = self.play.as_ref().map_or(Tick(0), |play| play.own.inputs.next());
-        let inputs = self.play.iter().flat_map(|play| {
-            let from = play.gate.next();
-            play.own.inputs.since(from).filter(move |sealed| sealed.tick >= from)
-        });
-        (next, inputs.map(|sealed| (sealed.tick, &sealed.bytes[..])))
+    /// that have not run.
+    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &crate::EncodedInput)>) {
+        let (own, from) = (&self.mesh.play.own.inputs, self.mesh.play.gate.next());
+        let inputs = own.since(from).filter(move |sealed| sealed.tick >= from);
+        (own.next(), inputs.map(|sealed| (sealed.tick, &sealed.bytes)))
     }
 
     /// The traffic on all links so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        &self.out.traffic
+        &self.mesh.out.traffic
     }
 
     /// The links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
-        self.links.iter().filter(|link| !link.is_gone).map(|link| link.status(self.now))
+        self.mesh.links.iter().filter(|link| !link.is_gone).map(|link| link.status(self.mesh.now))
     }
 
-    /// The input delay now, in microseconds; known once tick 0 is agreed.
+    /// The input delay now, in microseconds.
     #[must_use]
-    pub fn delay_us(&self) -> Option<i64> {
-        self.play.as_ref().map(|play| play.own.delay.delay_us())
+    pub const fn delay_us(&self) -> i64 {
+        self.mesh.play.own.delay.delay_us()
     }
 
     /// The player whose input the next tick waits for although it is due.
     #[must_use]
     pub fn waits_for(&self) -> Option<WaitsFor> {
-        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
-        let (player, since) = play.waits_for(self.now)?;
-        let link = self.links.iter().find(|link| link.player == player)?;
+        let is_running = matches!(self.phase, Phase::Running);
+        let (player, since) = self.mesh.play.waits_for(self.mesh.now).filter(|_| is_running)?;
+        let link = self.mesh.links.iter().find(|link| link.player == player)?;
         // A computer that is alive sends something in every tick.
-        let is_silent = self.now.since(link.connection.heard_at) >= QUIET_AFTER / 2;
+        let is_silent = self.mesh.now.since(link.connection.heard_at) >= QUIET_AFTER / 2;
         let cause = if is_silent { StallCause::Network } else { StallCause::Computer };
         Some(WaitsFor { player, since, cause })
     }
 
     /// The room's beacon, while the room is open.
     #[must_use]
-    pub fn beacon(&self) -> Option<&Beacon> {
-        self.room()?.beacon.as_ref()
+    pub const fn beacon(&self) -> Option<&Beacon> {
+        self.room.beacon()
     }
 
     /// Reports peers that are silent, and gives up those that stay silent.
     fn watch_silence(&mut self) {
-        for i in 0..self.links.len() {
-            // When a link is removed before tick 0, those behind it move down.
-            let Some(link) = self.links.get_mut(i).filter(|link| !link.is_gone) else { continue };
-            let (player, silence) = (link.player, self.now.since(link.connection.heard_at));
-            if (silence >= self.settings.timeout || link.connection.is_broken()) && !link.said_bye {
+        for i in 0..self.mesh.links.len() {
+            let Some(link) = self.mesh.links.get_mut(i).filter(|link| !link.is_gone) else { continue };
+            let (player, silence) = (link.player, self.mesh.now.since(link.connection.heard_at));
+            if (silence >= self.mesh.settings.timeout || link.connection.is_broken()) && !link.said_bye {
                 self.on_lost(i);
             } else if link.connection.is_flooding() {
-                self.on_flood(i);
+                match self.phase {
+                    Phase::Searching { .. } => {}
+                    // Also where the match would wait for a silent peer.
+                    Phase::Running => self.suspect(player),
+                    _ => self.on_lost(i),
+                }
             } else if silence >= SILENT_AFTER && !link.connection.is_silent {
                 link.connection.is_silent = true;
-                self.out.event(Event::Silent { player });
+                self.mesh.out.event(Event::Silent { player });
             }
         }
     }
 
-    /// Whether tick 0 of this match was agreed: from then on links and seats are fixed.
-    fn has_met(&self) -> bool {
-        self.seated.as_ref().is_some_and(|seated| seated.begin.is_some())
-            && !matches!(self.phase, Phase::Closed)
-    }
-
-    const fn is_host(&self) -> bool {
-        matches!(self.role, Role::Host { .. })
-    }
-
-    /// Returns the deadline for waiting for the guests, or for the host.
-    const fn give_up_at(&self) -> Option<Time> {
-        match &self.role {
-            Role::Host { room, .. } => room.give_up_at,
-            Role::Guest { give_up_at, .. } => *give_up_at,
-        }
-    }
-
-    fn room(&self) -> Option<&HostedRoom> {
-        if let Role::Host { room, .. } = &self.role { Some(room) } else { None }
-    }
-
     fn on_lost(&mut self, link: usize) {
-        let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
+        let Some(player) = self.mesh.links.get(link).map(|peer| peer.player) else { return };
         // A peer that claims a difference and is lost before proving it is treated as lost only.
         self.drop_search();
         match self.phase {
             Phase::Closed => {}
-            // In a rematch seats are not open to other players.
-            Phase::Preparing | Phase::Seating { .. } if self.votes.has_played() => {
-                self.close(End::PeerLost(player));
-            }
-            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
-                self.turn_out(link)
-            }
-            // Without its host a guest has no match yet; detecting a missing guest is the host's task.
-            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
-            Phase::Running if self.waits_for_lost(player) => self.wait_for(player),
+            Phase::Running if self.mesh.waits_for_lost(player) => self.mesh.wait_for(player),
             Phase::Running => self.suspect(player),
-            Phase::Over => self.end_vote(),
+            Phase::Over => self.close(End::Finished),
             Phase::Searching { .. } => self.give_up_search(),
             Phase::Ending { end: End::Finished, .. } => self.suspect(player),
             Phase::Ending { .. } => self.end(),
-            _ => self.close(End::PeerLost(player)),
         }
     }
 
     fn close(&mut self, end: End) {
         if !matches!(self.phase, Phase::Closed) {
             self.phase = Phase::Closed;
-            self.out.event(Event::Closed(end));
+            self.mesh.out.event(Event::Closed(end));
         }
-    }
-
-    fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
-        if let Some(peer) = self.links.get_mut(link) {
-            peer.connection.send(&mut self.out, id, message);
-        }
-    }
-
-    /// Sends a message to every peer that is still in the match.
-    fn send_to_all<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
-        for link in 0..self.links.len() {
-            if self.links.get(link).is_some_and(|link| !link.is_gone) {
-                self.send(link, id, message);
-            }
-        }
-    }
-
-    fn send_body(&mut self, link: usize, id: PacketId, body: &[u8]) {
-        if let Some(peer) = self.links.get_mut(link) {
-            peer.connection.transmit(&mut self.out, id, body);
-        }
-    }
-
-    /// The retransmission timeout of this link, at least `least`.
-    fn timeout_of(&self, link: usize, least: Duration) -> Duration {
-        self.links.get(link).map_or(least, |peer| peer.connection.rtt.timeout(least))
     }
 }

@@ -2,16 +2,15 @@
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
-use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
 use crate::drop_cause::{DropCause, Handled};
+use crate::event::ClientCounts;
+use crate::play::link::Link;
 use crate::rate_limit::TokenBucket;
-use crate::table::chat::ChatLimit;
-use crate::table::link::Link;
+use crate::room::chat::ChatLimit;
 use crate::time::Time;
-use crate::wire::message::{SeatInfo, Token};
 use sim::{PLAYERS_MAX, Tick, TickRate};
 
 /// Number of rejections that a client may collect before it is expelled. Datagrams that cannot be opened, replays
@@ -32,14 +31,6 @@ pub(super) enum Standing {
     },
     Left,
     Lost,
-}
-
-/// Admission of a client.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Admission {
-    /// Address of the client at that time.
-    pub(super) from: SocketAddr,
-    pub(super) token: Token,
 }
 
 /// The clients, by seat.
@@ -64,6 +55,11 @@ impl Clients {
     /// Removes the client from its seat.
     pub(super) fn take(&mut self, seat: usize) -> Option<ClientConnection> {
         self.0.get_mut(seat)?.take()
+    }
+
+    /// Removes all clients from their seats.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = ClientConnection> {
+        self.0.iter_mut().filter_map(Option::take)
     }
 
     /// Puts the client into its seat.
@@ -91,11 +87,9 @@ impl DerefMut for Clients {
 /// One client's end of the server.
 #[derive(Debug)]
 pub(super) struct ClientConnection {
-    pub(super) seat: SeatInfo,
-    /// In the lobby: whether the player is ready.
-    pub(super) is_ready: bool,
-    pub(super) admission: Admission,
     pub(super) link: Link,
+    /// Whether it has the world before tick 0: who has just come back has not.
+    pub(super) is_ready: bool,
     pub(super) queue: InputQueue,
     pub(super) chat_limit: ChatLimit,
     pub(super) standing: Standing,
@@ -112,21 +106,6 @@ pub(super) struct ClientConnection {
     pub(super) bits: TokenBucket,
 }
 
-/// Counts of a server about a client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClientCounts {
-    /// Commands removed from its inputs because they named other players' units.
-    pub foreign_commands: u32,
-    /// Violations by this client: those commands, and messages dropped after their envelope had been opened.
-    pub rejected: u32,
-    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
-    pub skipped: u32,
-    /// Inputs received.
-    pub inputs: u32,
-    /// Those of them that arrived after their tick was due and became part of a later one.
-    pub late: u32,
-}
-
 /// An update as it was sent: a second sending has the same bytes, so that parts of both fit together.
 #[derive(Debug, Default)]
 pub(super) struct SentUpdate {
@@ -136,20 +115,11 @@ pub(super) struct SentUpdate {
 }
 
 impl ClientConnection {
-    pub(super) fn new(
-        now: Time,
-        (seat, is_ready): (SeatInfo, bool),
-        admission: Admission,
-        link: Link,
-        rate: TickRate,
-        bits_per_s: u64,
-    ) -> Self {
+    pub(super) fn new(now: Time, link: Link, rate: TickRate, bits_per_s: u64) -> Self {
         let datagrams = DATAGRAMS_PER_TICK * u64::from(rate.hz());
         Self {
-            seat,
-            is_ready,
-            admission,
             link,
+            is_ready: true,
             queue: InputQueue::new(),
             chat_limit: ChatLimit::of_others(now, 1),
             standing: Standing::Here,
@@ -164,11 +134,10 @@ impl ClientConnection {
     }
 
     /// The same player, rejoined over another link and without any state.
-    pub(super) fn returned(self, admission: Admission, link: Link) -> Self {
-        let (queue, standing, updated) = (InputQueue::new(), Standing::Here, None);
-        let mut link = link;
+    pub(super) fn returned(self, mut link: Link) -> Self {
         link.connection.traffic = self.link.connection.traffic;
-        Self { admission, link, queue, standing, updated, ..self }
+        let (queue, standing) = (InputQueue::new(), Standing::Here);
+        Self { link, is_ready: false, queue, standing, updated: None, ..self }
     }
 
     /// Whether the seat is still this client's.
@@ -178,7 +147,7 @@ impl ClientConnection {
 
     /// Whether updates are sent to it.
     pub(super) fn is_playing(&self) -> bool {
-        matches!(self.standing, Standing::Here) && self.link.is_ready()
+        matches!(self.standing, Standing::Here) && self.is_ready
     }
 
     /// Counts a datagram received under its connection id.

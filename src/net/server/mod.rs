@@ -1,58 +1,44 @@
-//! The session of an authoritative server: seats clients, accepts their inputs, decides what each tick is
-//! made of, and sends the results to every client.
+//! An authoritative server's side of a match, from tick 0 to the goodbye: accepts the clients' inputs, decides what
+//! each tick is made of, and sends the results to every client. Its room stands beside it, and lets players back in.
 //!
-//! Sans-IO, with the verbs of [`super::LockstepSession`]. Unlike a lockstep peer, a server does not wait for
+//! Sans-IO, with the verbs of [`super::Lockstep`]. Unlike a lockstep peer, a server does not wait for
 //! inputs: an input that arrives too late for its tick becomes part of the next one.
 
-mod chat;
 mod client;
-mod joining;
 mod queue;
-mod rematch;
+mod returning;
 mod running;
-mod settings;
 mod updates;
 
-use core::net::IpAddr;
+use alloc::boxed::Box;
 use core::time::Duration;
 
-pub use self::client::ClientCounts;
-pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
-
 use self::client::{ClientConnection, Clients, Standing};
-use self::rematch::Votes;
 use self::updates::Updates;
 use crate::connection::SILENT_AFTER;
-use crate::connection::handshake::Listener;
-use crate::connection::keys::{CipherKind, Entropy, SecretRng};
-use crate::connection::protection::{Opened, OpeningRoom, connection_id};
+use crate::connection::protection::{Opened, OpeningRoom};
 use crate::discovery::Beacon;
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::event::{End, Event, LinkStatus, Traffic};
+use crate::event::{ClientStatus, End, Event, Traffic};
 use crate::outbox::{Outbox, Source, Transmit};
-use crate::table::admission::{Admission, READY_WITHIN};
-use crate::table::clock::{LONG_STALL, TickClock};
-use crate::table::hosted_room::HostedRoom;
-use crate::table::wakeup::Wakeup;
+use crate::play::clock::{LONG_STALL, TickClock};
+use crate::play::link::Link;
+use crate::room::agreed::{Agreed, Handover};
+use crate::room::host::Host;
+use crate::room::settings::ServerConfig;
+use crate::room::started::{Room, Started};
 use crate::time::Time;
+use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
-use crate::wire::message::{MatchConfig, PacketId, Seats};
-use crate::wire::name::PlayerName;
+use crate::wire::message::{Delivery, MatchConfig, PacketId, Seats};
+use crate::wire::sealed::connection_id;
 use crate::wire::update::TimedInputs;
 use arrayvec::ArrayVec;
 use sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
 enum Phase {
-    /// Seats are being taken.
-    Gathering,
-    /// All players are there; the caller builds the world.
-    Preparing,
-    /// The clients build their worlds.
-    Seating {
-        since: Time,
-    },
     Running,
-    /// All clients have the last tick and stay for a rematch vote.
+    /// All clients have the last tick and stay: the caller takes the room back.
     Over,
     /// The last update is sent, then goodbyes.
     Ending {
@@ -67,21 +53,6 @@ enum Phase {
     Closed,
 }
 
-/// The server's measurements of a client.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientStatus {
-    /// The player.
-    pub player: PlayerId,
-    /// The player's name.
-    pub name: PlayerName,
-    /// Traffic to and from it.
-    pub traffic: Traffic,
-    /// Counts of the server about it.
-    pub counts: ClientCounts,
-    /// The state of the link to it.
-    pub link: LinkStatus,
-}
-
 /// A tick to run now.
 #[derive(Clone, Debug)]
 pub struct ServerTick {
@@ -94,8 +65,8 @@ pub struct ServerTick {
 /// Which ticks have run, and when the next is due.
 struct Ticks {
     clock: TickClock,
-    /// Time at which tick 0 is due, once that is agreed.
-    begin: Option<Time>,
+    /// Time at which tick 0 is due.
+    begin: Time,
     /// The next tick to hand out.
     next: Tick,
     /// Ticks that have been reported.
@@ -109,75 +80,72 @@ struct Ticks {
 }
 
 /// An authoritative server's side of a match.
-pub struct ServerSession {
+pub struct Authority {
     now: Time,
     wakeup: Wakeup,
     settings: ServerConfig,
-    cipher: CipherKind,
-    room: HostedRoom,
+    room: Box<Host>,
     phase: Phase,
     clients: Clients,
-    /// Hash of the state before tick 0.
-    first_hash: Option<u64>,
+    agreed: Agreed,
     ticks: Ticks,
     updates: Updates,
-    votes: Votes,
-    rng: SecretRng,
     out: Outbox,
 }
 
-impl ServerSession {
-    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids, keys and tokens are
-    /// derived from it.
+impl Authority {
+    /// Begins a match with what a server's room has agreed on, and the state before tick 0.
     ///
     /// # Panics
-    /// If there are fewer than two seats, or the number of teams differs from the number of seats.
+    /// If it is not the room of a server.
     #[must_use]
-    pub fn new(now: Time, mut settings: ServerConfig, entropy: impl Into<Entropy>) -> Self {
+    pub fn start(now: Time, started: Started, mut settings: ServerConfig, state: &GameState) -> Self {
+        let Started { given, room } = started;
+        let Handover { now: noticed, agreed, mut peers, mut out } = given;
+        let now = now.max(noticed);
+        let Room::Host(room) = room else { panic!("a server's room") };
+        settings.config = *room.config();
         let config = settings.config;
-        let seats = usize::from(config.seats);
-        assert!(seats >= 2 && settings.teams.len() == seats, "one team per seat");
-        let Entropy { seed, cipher } = entropy.into();
-        let mut rng = SecretRng::new(&seed);
-        let listener = Listener::new(now, config, settings.room_code.clone(), cipher, &mut rng);
-        let give_up_at = settings.wait.map(|wait| now.plus(wait));
-        let shared_address = settings.admission.shared_address || !settings.room_code.is_open();
-        let admission = Admission::new(now, settings.admission.ready_within);
-        let beacon = settings.beacon.take();
-        let room = HostedRoom::new(now, listener, beacon, give_up_at, shared_address, admission);
-        Self {
-            now,
-            wakeup: Wakeup::default(),
-            cipher,
-            room,
-            phase: Phase::Gathering,
-            clients: Clients::new(seats),
-            first_hash: None,
-            ticks: Ticks {
-                clock: TickClock::new(config.tick_rate, now, now),
-                begin: None,
-                next: Tick(0),
-                ran: Tick(0),
-                counts_down: false,
-                end: config.ticks.map(Tick),
-                chain: HashChain::default(),
-            },
-            updates: Updates::new(
-                config.tick_rate,
-                settings.updates,
-                config.architecture == Architecture::Relay,
-            ),
-            votes: Votes::default(),
-            settings,
-            rng,
-            out: Outbox::new(Traffic::default()),
+        assert_ne!(config.architecture, Architecture::P2p, "a server's room");
+        let is_relay = config.architecture == Architecture::Relay;
+        let mut updates = Updates::new(config.tick_rate, settings.updates, is_relay);
+        updates.begin(state, usize::from(config.seats));
+        let mut clients = Clients::new(usize::from(config.seats));
+        for (player, connection) in peers.take_all() {
+            let link = Link::new(now, player, connection);
+            clients.put(ClientConnection::new(now, link, config.tick_rate, settings.bits_per_s));
         }
+        let begin = agreed.begin;
+        out.event(Event::Counting { begin });
+        let ticks = Ticks {
+            clock: TickClock::new(config.tick_rate, now, begin),
+            begin,
+            next: Tick(0),
+            ran: Tick(0),
+            counts_down: false,
+            end: config.ticks.map(Tick),
+            chain: HashChain::default(),
+        };
+        let (wakeup, phase) = (Wakeup::default(), Phase::Running);
+        Self { now, wakeup, settings, room, phase, clients, agreed, ticks, updates, out }
     }
 
-    /// Sets this computer's own addresses other than loopback, of which the first few are used: players at
-    /// these may take all seats.
-    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.room.set_own_addresses(addresses);
+    /// The match is over, and all have stayed ([`Event::Over`]): the room for the next one.
+    ///
+    /// # Panics
+    /// If they have not.
+    #[must_use]
+    pub fn into_room(mut self, now: Time) -> Host {
+        assert!(self.stays(), "all have stayed");
+        let peers = self.clients.take_all().map(|client| (client.link.player, client.link.connection));
+        self.room.again(now, peers, self.out);
+        *self.room
+    }
+
+    /// Whether the match is over, and all have stayed.
+    #[must_use]
+    pub const fn stays(&self) -> bool {
+        matches!(self.phase, Phase::Over)
     }
 
     /// Handles a received datagram.
@@ -190,11 +158,11 @@ impl ServerSession {
 
     /// Dispatches a datagram; an error says why it was dropped.
     fn dispatch(&mut self, from: Source, bytes: &[u8]) -> Handled {
-        let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
-        match PacketId::of(first).ok_or(DropCause::Malformed)? {
-            PacketId::JoinRequest => self.on_join_request(from, body),
-            PacketId::RoomQuery => self.room.on_query(from, bytes, &mut self.out),
-            id => self.on_enveloped(from, id, bytes),
+        let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
+        if id.delivery() == Delivery::Datagram {
+            self.on_enveloped(from, id, bytes)
+        } else {
+            self.on_stranger(from, bytes)
         }
     }
 
@@ -202,11 +170,17 @@ impl ServerSession {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let is_to = |client: &ClientConnection| client.link.connection.protection.local_id() == to;
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
-            return self.on_unseated(from, bytes);
+            return self.on_stranger(from, bytes);
         };
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_received(bytes.len());
         match client.link.connection.protection.open(bytes, &mut OpeningRoom::new()) {
+            Ok(opened)
+                if id == PacketId::PlayerInput
+                    && client.link.connection.protection.is_stale(opened.number) =>
+            {
+                Err(DropCause::Stale)
+            }
             Ok(Opened { body, is_newest, .. }) => {
                 let handled = self.on_opened(seat, (from, bytes.len()), id, body, is_newest);
                 self.hold_against(seat, handled);
@@ -252,16 +226,16 @@ impl ServerSession {
         }
         if id == PacketId::JoinEntry {
             // The answer to its first entry has not arrived yet.
-            self.confirm(seat);
+            self.confirm(player);
             return Ok(());
         }
         self.on_datagram(seat, id, body)
     }
 
-    /// Handles a client's messages. While the caller builds the world before tick 0, they are queued.
+    /// Handles a client's messages. What one says that stays after its goodbye is for the room.
     pub(super) fn take_messages(&mut self, seat: usize) {
-        while !matches!(self.phase, Phase::Preparing | Phase::Closed)
-            && let Some(client) = self.clients.at_mut(seat)
+        while !matches!(self.phase, Phase::Over | Phase::Closed)
+            && let Some(client) = self.clients.at_mut(seat).filter(|client| !client.link.stays)
             && let Some((id, body)) = client.link.connection.poll_message()
         {
             let admitted = client.link.connection.admit(self.now, id);
@@ -306,20 +280,9 @@ impl ServerSession {
         self.make_up_for(self.wakeup.take_lateness(self.now));
         self.ping_clients();
         match self.phase {
-            Phase::Gathering if self.room.give_up_at.is_some_and(|at| self.now >= at) => {
-                if self.settings.kept.is_empty() {
-                    // Those who wait here learn that the room is closed.
-                    self.begin_ending(End::NoAnswer);
-                } else {
-                    self.end_vote();
-                }
-            }
-            Phase::Gathering => self.gather(),
-            Phase::Preparing | Phase::Closed => {}
-            Phase::Seating { .. } => self.seat(),
             Phase::Running => self.send_second_updates(),
-            Phase::Over => self.begin_again_if_all_know(),
             Phase::Ending { .. } => self.end(),
+            Phase::Over | Phase::Closed => {}
         }
         self.watch_silence();
     }
@@ -332,9 +295,7 @@ impl ServerSession {
         let reachable = self.clients.iter().flatten().filter(|client| self.is_reachable(client));
         let messages = reachable.filter_map(|client| client.link.connection.poll_timeout()).min();
         let phase = match self.phase {
-            Phase::Gathering => self.room.give_up_at,
-            Phase::Preparing | Phase::Over => None,
-            Phase::Seating { since } => Some(since.plus(READY_WITHIN)),
+            Phase::Over => None,
             Phase::Ending { send_at, until, .. } => Some(until.unwrap_or(send_at)),
             Phase::Running => {
                 let second = self.clients.iter().flatten().filter_map(|client| client.link.second_at);
@@ -342,7 +303,7 @@ impl ServerSession {
             }
             Phase::Closed => return None,
         };
-        let due = [pings, messages, phase, self.vote_due_at(), self.room.closing.poll_timeout()];
+        let due = [pings, messages, phase, self.room.reception.closing.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -354,9 +315,6 @@ impl ServerSession {
             if let Standing::Away { until } = &mut client.standing {
                 *until = until.plus(suspended);
             }
-        }
-        if let Phase::Seating { since, .. } = &mut self.phase {
-            *since = since.plus(suspended).min(now);
         }
         let is_stalled = || now.since(self.ticks.clock.at(self.ticks.next)) >= LONG_STALL;
         if suspended >= LONG_STALL && matches!(self.phase, Phase::Running) && is_stalled() {
@@ -373,7 +331,7 @@ impl ServerSession {
                     client.link.connection.flush(now, &mut self.out);
                 }
             }
-            self.room.closing.flush(now, &mut self.out);
+            self.room.reception.closing.flush(now, &mut self.out);
         }
         self.out.poll_transmit()
     }
@@ -447,7 +405,7 @@ impl ServerSession {
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed | Phase::Ending { .. } => {}
-            Phase::Over => self.end_vote(),
+            Phase::Over => self.close(End::Finished),
             _ if self.clients.iter().flatten().all(|client| !client.is_in()) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }
@@ -476,19 +434,17 @@ impl ServerSession {
 
     /// The clients, by seat.
     pub fn clients(&self) -> impl Iterator<Item = ClientStatus> {
-        self.clients.iter().flatten().map(|client| ClientStatus {
-            player: client.link.player,
-            name: client.seat.name,
-            traffic: client.link.connection.traffic,
-            counts: client.counts,
-            link: client.link.status(self.now),
+        self.clients.iter().flatten().filter_map(|client| {
+            let (player, connection) = (client.link.player, &client.link.connection);
+            let (name, link) = (self.room.name(player)?, connection.status(player, self.now));
+            Some(ClientStatus { player, name, traffic: connection.traffic, counts: client.counts, link })
         })
     }
 
     /// The room's beacon, while the room is open.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
-        self.room.beacon.as_ref()
+        self.room.beacon()
     }
 
     /// Whether a connected client cannot continue from its own state.

@@ -3,9 +3,11 @@
 use alloc::collections::VecDeque;
 
 use crate::indexed::Ring;
-use crate::lockstep::gate::QUEUE_TICKS;
-use crate::wire::given::{EncodedInput, Given, decode_input};
-use sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
+use crate::wire::given::Given;
+use crate::wire::input::{Inputs, encode_input};
+use crate::wire::limits::QUEUE_TICKS;
+use crate::wire::message::Malformed;
+use sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, PlayerInput, Tick};
 
 /// Most commands that wait for their tick: as many as all inputs in the queue can hold. If a client has more
 /// late commands, the newest are dropped.
@@ -14,7 +16,8 @@ const WAITING_MAX: usize = COMMANDS_PER_TICK_MAX * QUEUE_TICKS as usize;
 /// Inputs by number, at most [`QUEUE_TICKS`] of them.
 #[derive(Clone, Debug)]
 pub(super) struct InputQueue {
-    slots: Ring<EncodedInput, { QUEUE_TICKS as usize }>,
+    /// Each with the stamps of when its commands were given.
+    slots: Ring<(PlayerInput, Given), { QUEUE_TICKS as usize }>,
     /// The first number that is missing; `None` before the first datagram.
     received: Option<Tick>,
     /// The first number that has not been processed.
@@ -49,27 +52,34 @@ impl InputQueue {
         self.processed
     }
 
-    /// The control in the newest received input.
-    pub(super) const fn newest(&self) -> HeroControl {
-        self.newest
-    }
-
     /// Sets the first number that this client will ever send.
     pub(super) const fn begin_at(&mut self, first: Tick) {
         (self.received, self.processed) = (Some(first), first);
     }
 
-    /// Whether there is room for this number.
-    pub(super) fn has_room(&self, number: Tick) -> bool {
-        number.since(self.processed) < QUEUE_TICKS
-    }
-
-    /// Adds the next missing input, encoded as by [`encode_input`](crate::encode_input).
-    pub(super) fn push(&mut self, hero: HeroControl, input: &EncodedInput) {
-        let Some(number) = self.received else { return };
-        self.slots[number].clone_from(input);
-        self.newest = hero;
-        self.received = Some(number.plus(1));
+    /// Takes in the inputs from number `first` on, as many as are missing here and before `limit`, with stamps converted
+    /// by `here`; none of them if one is malformed. True if that is all of them.
+    pub(super) fn receive(
+        &mut self,
+        first: Tick,
+        limit: Tick,
+        mut inputs: Inputs<'_>,
+        here: impl Fn(u16) -> u16,
+    ) -> Result<bool, Malformed> {
+        let (mut next, mut held) = (self.received.unwrap_or(first), self.newest);
+        let limit = limit.min(self.processed.plus(QUEUE_TICKS));
+        // Inputs that are already here may be in any equivalent form; they are not validated again.
+        inputs.pass(next.since(first) as usize)?;
+        while !inputs.is_done() && next < limit {
+            let (input, given) = &mut self.slots[next];
+            inputs.read(held, input, given)?;
+            given.iter_mut().for_each(|at| *at = here(*at));
+            (next, held) = (next.plus(1), input.hero);
+        }
+        let is_whole = inputs.is_done();
+        inputs.finish()?;
+        (self.received, self.newest) = (self.received.map(|_| next), held);
+        Ok(is_whole)
     }
 
     /// Merges all queued inputs for `tick` and before it into one: late commands are executed now, once and
@@ -80,20 +90,19 @@ impl InputQueue {
         while self.received.is_some_and(|received| self.processed < received) && self.processed <= tick {
             let number = self.processed;
             self.processed = number.plus(1);
-            // Only inputs that can be decoded are pushed.
-            let Ok((input, given)) = decode_input(&self.slots[number]) else { continue };
+            let (input, given) = &mut self.slots[number];
             touched.walk = input.hero.walk.or(touched.walk);
             touched.strike = input.hero.strike.or(touched.strike);
             self.hero = input.hero;
             let room = WAITING_MAX.saturating_sub(self.waiting.len());
-            self.waiting.extend(input.commands.into_iter().zip(given).take(room));
+            self.waiting.extend(input.commands.drain(..).zip(given.drain(..)).take(room));
         }
         let HeroControl { walk, strike } = self.hero;
         let hero = HeroControl { walk: walk.or(touched.walk), strike: strike.or(touched.strike) };
         let (mut input, mut all_given) = (PlayerInput { hero, ..PlayerInput::default() }, Given::new());
         while let Some((command, given)) = self.waiting.pop_front() {
             let left = match input.commands.try_push(command) {
-                Ok(()) if fits(&input) => None,
+                Ok(()) if encode_input(&input, &[]).is_some() => None,
                 Ok(()) => input.commands.pop(),
                 Err(full) => Some(full.element()),
             };
@@ -107,14 +116,10 @@ impl InputQueue {
     }
 }
 
-fn fits(input: &PlayerInput) -> bool {
-    postcard::to_slice(input, &mut [0; INPUT_BYTES_MAX]).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::given::encode_input;
+    use crate::wire::input::append_inputs;
     use alloc::vec::Vec;
     use sim::Direction;
     use sim::math::Angle;
@@ -127,7 +132,13 @@ mod tests {
     }
 
     fn push(queue: &mut InputQueue, input: &PlayerInput) {
-        queue.push(input.hero, &encode_input(input, &[]).expect("an input"));
+        let first = queue.received().expect("begun");
+        let (mut bytes, is_held) = (Vec::new(), input.commands.is_empty() && input.hero == queue.newest);
+        append_inputs(
+            &mut bytes,
+            [(!is_held).then(|| encode_input(input, &[]).expect("an input"))].into_iter(),
+        );
+        queue.receive(first, Tick::NEVER, Inputs::new(&bytes, 1), |at| at).expect("room");
     }
 
     #[test]
@@ -169,6 +180,32 @@ mod tests {
         }
         assert_eq!(queue.take(Tick(3)).0, press(5, 200));
         assert_eq!(queue.take(Tick(4)).0, input(None, &[]));
+    }
+
+    #[test]
+    fn of_a_datagram_all_inputs_that_have_room_are_taken_or_none() {
+        let mut queue = InputQueue::new();
+        queue.begin_at(Tick(4));
+        let told = |walk, given| Some(encode_input(&input(walk, &[1]), &[given]).expect("an input"));
+        let mut bytes = Vec::new();
+        append_inputs(&mut bytes, [told(Some(1), 5), None, told(None, 6)].into_iter());
+        let receive = |queue: &mut InputQueue, first, limit, bytes: &[u8]| {
+            queue.receive(Tick(first), Tick(limit), Inputs::new(bytes, 3), |at| at + 100)
+        };
+        let mut again = Vec::new();
+        let same = encode_input(&input(Some(1), &[]), &[]);
+        append_inputs(&mut again, [told(Some(1), 5), same, None].into_iter());
+        for wrong in [&[&bytes[..], &[0]].concat(), &bytes[..bytes.len() - 1], &again] {
+            assert!(receive(&mut queue, 4, 100, wrong).is_err());
+            assert_eq!(queue.received(), Some(Tick(4)));
+        }
+        assert_eq!(receive(&mut queue, 4, 6, &bytes), Ok(false), "the last is too far ahead");
+        assert_eq!(queue.received(), Some(Tick(6)));
+        assert_eq!(receive(&mut queue, 4, 100, &bytes), Ok(true), "two of them are here");
+        assert_eq!(queue.received(), Some(Tick(7)));
+        let (first, given) = queue.take(Tick(4));
+        assert_eq!((first, &given[..]), (input(Some(1), &[1]), &[105][..]), "with the stamp converted");
+        assert_eq!(queue.take(Tick(5)).0, input(Some(1), &[]), "held");
     }
 
     #[test]

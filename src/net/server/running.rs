@@ -1,19 +1,18 @@
-//! While ticks run: inputs and departures; and the end of the match.
+//! While ticks run: inputs, chat and departures; and the end of the match.
 
-use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
-use super::{Phase, ServerSession};
+use super::{Authority, Phase};
 use crate::connection::CLOSE_WITHIN;
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event};
+use crate::room::chat::LINES_WAITING_MAX;
 use crate::time::Time;
 use crate::wire::client_inputs::decode_client_inputs;
-use crate::wire::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
-use crate::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::wire::message::{Bye, PacketId, decode};
-use sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
+use crate::wire::given::{GIVEN_UNKNOWN, Given, stamp};
+use crate::wire::message::{Bye, Chat, PacketId, decode};
+use sim::{Command, PlayerId, PlayerInput, Tick};
 
 /// Time from the last tick until every client must have acknowledged its state; goodbyes follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
@@ -45,7 +44,7 @@ pub(super) fn count_down(inputs: &mut [PlayerInput], given: &mut [Given]) {
     }
 }
 
-impl ServerSession {
+impl Authority {
     pub(super) fn on_datagram(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Handled {
         if !self.clients.at(seat).ok_or(OutOfPlace)?.is_in() {
             return Ok(());
@@ -62,8 +61,6 @@ impl ServerSession {
         match id {
             PacketId::Ready => self.on_ready(seat, decode(body)?),
             PacketId::Chat => self.on_chat(seat, decode(body)?),
-            PacketId::Rematch => self.on_rematch(seat, decode(body)?),
-            PacketId::Choice => self.on_choice(seat, decode(body)?),
             PacketId::Bye => self.on_bye(seat, decode(body)?),
             _ => Err(OutOfPlace),
         }
@@ -79,57 +76,63 @@ impl ServerSession {
         if updated > ran || first > Tick::MAX {
             return Err(OutOfPlace);
         }
-        if header.wants_state {
-            client.updated = None;
-        } else if updated > Tick(0) {
-            client.updated = client.updated.max(Some(updated));
-        }
+        let newest = client.updated.max(Some(updated).filter(|&updated| updated > Tick(0)));
+        let newest = newest.filter(|_| !header.wants_state);
         if client.queue.received().is_none() && header.count > 0 {
-            if first > next.plus(crate::lockstep::gate::QUEUE_TICKS)
-                || (client.updated == Some(Tick(0)) && first > Tick(0))
+            if first > next.plus(crate::wire::limits::QUEUE_TICKS)
+                || (newest == Some(Tick(0)) && first > Tick(0))
             {
                 return Err(DropCause::TooFarAhead);
             }
             client.queue.begin_at(first);
         }
-        let Some(lacked) = client.queue.received() else { return Ok(()) };
-        // Units may be omitted only relative to an input that has been acknowledged.
+        let lacked = client.queue.received().unwrap_or(first);
+        // A client begins with what is not acknowledged.
         if first > lacked {
             return Err(OutOfPlace);
         }
-        // Inputs that are already here may be in any equivalent form; they are not validated again.
-        let here = |given: &Given| -> Given {
-            let here = client.link.connection.clock.all_here(given, now);
-            here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect()
-        };
-        let inputs = inputs.skip(lacked.since(first) as usize);
-        let fresh = read_fresh(inputs, client.queue.newest(), here).ok_or(DropCause::Malformed)?;
-        for (number, (hero, bytes)) in (lacked.0..).map(Tick).zip(&fresh) {
-            if !client.queue.has_room(number) || number.since(next) >= crate::lockstep::gate::QUEUE_TICKS {
-                return Err(DropCause::TooFarAhead);
-            }
-            client.queue.push(*hero, bytes);
-        }
+        let clock = &client.link.connection.clock;
+        let here = |at| clock.here(at, now).map_or(GIVEN_UNKNOWN, |at| stamp(at, now));
+        let limit = next.plus(crate::wire::limits::QUEUE_TICKS);
+        let is_whole = client.queue.receive(first, limit, inputs, here)?;
+        client.updated = newest;
         if let Some(received) = client.queue.received().filter(|&received| received > lacked) {
             let came = (lacked.0..received.0).map(Tick);
             client.counts.inputs = client.counts.inputs.saturating_add(received.since(lacked));
             client.counts.late += came.filter(|&number| self.ticks.clock.at(number) < now).count() as u32;
             client.link.margin.note(lacked, self.ticks.clock.at(lacked).minus(now));
         }
+        if is_whole { Ok(()) } else { Err(DropCause::TooFarAhead) }
+    }
+
+    /// A client has sent a line: the server relays it to all others.
+    fn on_chat(&mut self, seat: usize, chat: Chat) -> Handled {
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
+        let player = client.link.player;
+        if chat.from != player {
+            return Err(OutOfPlace);
+        }
+        if client.chat_limit.take(self.now).is_err() {
+            return Err(DropCause::RateLimited);
+        }
+        for other in self.clients.iter_mut().flatten() {
+            // A client that has rejoined receives chat only once it plays.
+            let hears = other.is_in() && other.is_ready;
+            if other.link.player != player && hears && other.link.connection.queued() < LINES_WAITING_MAX {
+                other.link.connection.send(&mut self.out, PacketId::Chat, &chat);
+            }
+        }
+        self.out.event(Event::Said { player, text: chat.text });
         Ok(())
     }
 
     fn on_bye(&mut self, seat: usize, bye: Bye) -> Handled {
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         match (bye, &self.phase) {
-            (Bye::Finished { .. } | Bye::Left { .. }, Phase::Ending { .. }) => client.link.said_bye = true,
-            (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
-                self.vacate(seat);
+            (Bye::Finished { stays, .. }, Phase::Ending { .. }) => {
+                (client.link.said_bye, client.link.stays) = (true, stays);
             }
-            (Bye::Left { .. } | Bye::Finished { .. }, Phase::Over) => {
-                client.link.said_bye = true;
-                self.end_vote();
-            }
+            (Bye::Left { .. }, Phase::Ending { .. }) => client.standing = Standing::Left,
             (Bye::Left { .. }, Phase::Running) => {
                 self.depart(seat, Standing::Left);
             }
@@ -140,10 +143,10 @@ impl ServerSession {
 
     /// A silent client's seat is no longer kept.
     pub(super) fn lose(&mut self, seat: usize) {
-        match self.phase {
-            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.turn_out(seat),
-            Phase::Over => self.end_vote(),
-            _ => self.depart(seat, Standing::Lost),
+        if matches!(self.phase, Phase::Over) {
+            self.close(End::Finished);
+        } else {
+            self.depart(seat, Standing::Lost);
         }
     }
 
@@ -156,11 +159,7 @@ impl ServerSession {
     /// Removes a client from the match, with this as its last message. The others play on.
     pub(super) fn dismiss(&mut self, seat: usize, last_word: Bye) {
         self.send(seat, PacketId::Bye, &last_word);
-        match self.phase {
-            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.turn_out(seat),
-            Phase::Over => self.end_vote(),
-            _ => self.depart(seat, Standing::Left),
-        }
+        self.depart(seat, Standing::Left);
     }
 
     /// The seat surrenders in the next tick.
@@ -191,15 +190,14 @@ impl ServerSession {
     pub(super) fn end(&mut self) {
         let Phase::Ending { end, send_at, known_by, until } = self.phase else { return };
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
-        // Who votes has every tick, and may have gone on to the next match before it could say so.
-        let knows = |client: &ClientConnection| {
-            client.link.said_bye
-                || self.votes.stays(client.link.player)
-                || client.updated >= Some(self.ticks.ran)
-        };
-        let has_all = |client: &ClientConnection| client.link.said_bye || client.link.connection.is_idle();
+        let knows = |client: &ClientConnection| client.updated >= Some(self.ticks.ran);
+        let stays = end == End::Finished && self.all_stay();
         if let Some(until) = until {
-            if self.now >= until || here().all(has_all) {
+            let know_all = here().all(|client| client.link.connection.is_idle());
+            if stays && know_all {
+                self.phase = Phase::Over;
+                self.out.event(Event::Over);
+            } else if self.now >= until || know_all {
                 self.close(end);
             }
         } else if end == End::Finished && self.now < known_by && !here().all(knows) {
@@ -208,7 +206,7 @@ impl ServerSession {
                 let send_at = self.now.plus(LAST_EVERY);
                 self.phase = Phase::Ending { end, send_at, known_by, until };
             }
-        } else if end == End::Finished && self.awaits_vote() {
+        } else if end == End::Finished && self.awaits_goodbyes(known_by) {
             if let Phase::Ending { send_at, .. } = &mut self.phase {
                 *send_at = self.now.plus(LAST_EVERY);
             }
@@ -217,15 +215,32 @@ impl ServerSession {
         }
     }
 
+    /// Whether all players are still here and stay for another match.
+    fn all_stay(&self) -> bool {
+        let stays = |client: &Option<ClientConnection>| {
+            client.as_ref().is_some_and(|client| client.standing == Standing::Here && client.link.stays)
+        };
+        self.settings.stays && self.clients.iter().all(stays)
+    }
+
+    /// Whether some of the clients, which all have the last tick, may still say that they stay.
+    fn awaits_goodbyes(&self, known_by: Time) -> bool {
+        let may_stay = |client: &ClientConnection| {
+            client.standing == Standing::Here && (client.link.stays || !client.link.said_bye)
+        };
+        let are_here = self.clients.iter().all(|client| client.as_ref().is_some_and(may_stay));
+        self.settings.stays && are_here && !self.all_stay() && self.now < known_by
+    }
+
     /// Says goodbye, once, over the reliable channel.
     fn say_bye(&mut self, end: End, known_by: Time) {
         let bye = match end {
-            End::Finished => Bye::Finished { ticks: self.ticks.ran.0, chain: self.ticks.chain.0 },
+            End::Finished => {
+                Bye::Finished { ticks: self.ticks.ran.0, chain: self.ticks.chain.0, stays: self.all_stay() }
+            }
             _ => Bye::Left { tick: self.ticks.ran.0 },
         };
-        for player in
-            self.seats_of(|client| client.standing == Standing::Here && !client.link.said_bye).iter()
-        {
+        for player in self.seats_of(|client| client.standing == Standing::Here).iter() {
             self.send(player.index(), PacketId::Bye, &bye);
         }
         let until = Some(self.now.plus(CLOSE_WITHIN));
@@ -233,32 +248,6 @@ impl ServerSession {
         self.end();
     }
 }
-
-/// The inputs that follow an input with this control, each with the control it holds, and with stamps
-/// converted by `here`. `None` if any of them is not canonical: then the queue takes none of them.
-fn read_fresh(
-    inputs: impl Iterator<Item = Option<EncodedInput>>,
-    mut held: HeroControl,
-    here: impl Fn(&Given) -> Given,
-) -> Option<Fresh> {
-    let fresh = inputs.map(|input| {
-        let Some(bytes) = input else {
-            let input = PlayerInput { hero: held, ..PlayerInput::default() };
-            return Some((held, encode_input(&input, &[])?));
-        };
-        let (input, given) = decode_input(&bytes).ok()?;
-        // A shorter form exists, and only that is canonical.
-        if input.commands.is_empty() && held == input.hero {
-            return None;
-        }
-        held = input.hero;
-        Some((held, encode_input(&input, &here(&given))?))
-    });
-    fresh.collect()
-}
-
-/// The inputs of a datagram that are new here.
-type Fresh = ArrayVec<(HeroControl, EncodedInput), INPUTS_PER_DATAGRAM_MAX>;
 
 #[cfg(test)]
 mod tests {

@@ -8,9 +8,9 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
-use super::{Phase, ServerSession};
+use super::{Authority, Phase};
 use crate::connection::LOSSY_PER_MILLE;
-use crate::connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
+use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
 use crate::wire::message::{Body, PacketId, Seats};
 use crate::wire::update::{
     HeldControls, PART_HEADER_BYTES, PIECE_BYTES_MAX, StateForm, TimedInputs, UPDATE_BYTES_MAX,
@@ -212,7 +212,7 @@ impl Updates {
     }
 }
 
-impl ServerSession {
+impl Authority {
     /// Sends the last state again.
     pub(super) fn send_last_again(&mut self) {
         self.updates.sending = self.updates.sending.wrapping_add(1);

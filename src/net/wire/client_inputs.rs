@@ -5,8 +5,9 @@
 //! number is the tick for which it was committed.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use super::inputs::{Inputs, append, append_inputs, read_inputs};
-use super::message::{Body, Malformed, is_read};
+use super::input::{Inputs, append_inputs};
+use super::inputs::nearest;
+use super::message::{Body, Malformed, append, decode_first};
 use sim::Tick;
 
 /// Most bytes of the head.
@@ -37,12 +38,6 @@ impl ClientInputsHeader {
     }
 }
 
-/// The full tick nearest to `near` whose low half is `low`.
-pub(crate) fn nearest(low: u16, near: Tick) -> Option<Tick> {
-    let ahead = low.wrapping_sub(near.0 as u16).cast_signed();
-    near.0.checked_add_signed(i32::from(ahead)).map(Tick)
-}
-
 /// The body: the header, and as many inputs as it counts, as in [`crate::encode_inputs`].
 ///
 /// # Panics
@@ -53,34 +48,25 @@ pub fn encode_client_inputs<'a>(
     inputs: impl Iterator<Item = Option<&'a [u8]>>,
 ) -> Body {
     let mut body = Body::new();
-    write(header, &mut body);
-    append_inputs(&mut body, inputs.take(usize::from(header.count)));
-    body
-}
-
-fn write(header: &ClientInputsHeader, body: &mut Body) {
     body.push(header.count | if header.wants_state { WANTS_STATE } else { 0 });
     body.extend(header.first.to_le_bytes());
-    append(body, &header.updated);
+    append(&mut body, &header.updated);
+    append_inputs(&mut body, inputs.take(usize::from(header.count)));
+    body
 }
 
 /// Reads a client's body: the header, and the inputs that follow it.
 ///
 /// # Errors
-/// If the header or one of the inputs is malformed, or if there are more or fewer than announced.
+/// If the header is malformed; the inputs are decoded as they are read.
 pub fn decode_client_inputs(body: &[u8]) -> Result<(ClientInputsHeader, Inputs<'_>), Malformed> {
     let malformed = Malformed::Body(body.len());
     let (&first_byte, rest) = body.split_first().ok_or(malformed)?;
     let (first, rest) = rest.split_first_chunk().ok_or(malformed)?;
-    let (updated, rest) = postcard::take_from_bytes(rest).map_err(|_| malformed)?;
+    let (updated, rest) = decode_first(rest)?;
     let (count, wants_state) = (first_byte & !WANTS_STATE, first_byte & WANTS_STATE != 0);
     let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated, wants_state };
-    let mut canonical = Body::new();
-    write(&header, &mut canonical);
-    if !is_read(body, &canonical, rest) {
-        return Err(Malformed::NotCanonical(body.len()));
-    }
-    Ok((header, read_inputs(rest, count)?))
+    Ok((header, Inputs::of_datagram(rest, count)?))
 }
 
 #[cfg(test)]

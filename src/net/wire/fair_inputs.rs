@@ -5,9 +5,10 @@
 //! a nonce for each of its inputs.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use super::inputs::{HEADER_BYTES_MAX, Inputs, InputsHeader, append, decode_inputs, write_inputs};
-use super::message::{Body, Malformed, is_read};
-use crate::connection::protection::BODY_BYTES_MAX;
+use super::input::Inputs;
+use super::inputs::{HEADER_BYTES_MAX, InputsHeader, decode_inputs, encode_inputs};
+use super::message::{Body, Malformed, append, decode_first};
+use crate::wire::limits::BODY_BYTES_MAX;
 
 /// A hash that binds its author to an input and says nothing about it.
 pub type Commitment = [u8; 16];
@@ -17,7 +18,7 @@ pub type Commitment = [u8; 16];
 pub type Nonce = [u8; 8];
 
 /// Most commitments in one datagram.
-pub const COMMITMENTS_PER_DATAGRAM_MAX: usize = 32;
+pub(crate) const COMMITMENTS_PER_DATAGRAM_MAX: usize = 32;
 /// Most bytes before the commitments.
 const FAIR_HEADER_BYTES_MAX: usize = 4 + 3;
 /// Most bytes of everything but the inputs and their nonces.
@@ -27,9 +28,9 @@ pub(crate) const FAIR_BYTES_MAX: usize =
 const _: () = assert!(FAIR_BYTES_MAX + 1 + sim::INPUT_BYTES_MAX + 16 + size_of::<Nonce>() <= BODY_BYTES_MAX);
 
 /// Header that precedes the ordinary body of a PlayerInput datagram in a fair match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FairHeader {
-    /// Number of commitments that follow, at most [`COMMITMENTS_PER_DATAGRAM_MAX`].
+    /// Number of commitments that follow, at most 32.
     pub count: u8,
     /// The tick of the first of them, less that of the first input.
     pub offset: u8,
@@ -44,24 +45,17 @@ pub struct FairHeader {
 }
 
 impl FairHeader {
-    fn write(&self, body: &mut Body) {
-        body.extend([self.count, self.offset, self.ahead, self.margin_tick]);
-        if self.margin_tick > 0 {
-            append(body, &self.margin);
-        }
-    }
-
     fn read(body: &[u8]) -> Option<(Self, &[u8])> {
         let (&[count, offset, ahead, margin_tick], rest) = body.split_first_chunk()?;
-        let (margin, rest) = if margin_tick > 0 { postcard::take_from_bytes(rest).ok()? } else { (0, rest) };
+        let (margin, rest) = if margin_tick > 0 { decode_first(rest).ok()? } else { (0, rest) };
         Some((Self { count, offset, ahead, margin_tick, margin }, rest))
     }
 }
 
-/// Content of a datagram of a fair match.
+/// Content of a PlayerInput datagram of a peer.
 #[derive(Clone, Debug)]
-pub struct FairInputs<'a> {
-    /// About the commitments.
+pub struct PeerInputs<'a> {
+    /// About the commitments; outside a fair match there are none.
     pub fair: FairHeader,
     /// The commitments, of consecutive ticks.
     pub commitments: &'a [Commitment],
@@ -85,39 +79,26 @@ pub fn encode_fair_inputs<'a>(
     inputs: impl Iterator<Item = Option<&'a [u8]>>,
     nonces: &[Nonce],
 ) -> Body {
-    let mut body = Body::new();
-    write_fair_inputs(&mut body, fair, commitments, header, inputs, nonces);
-    body
-}
-
-/// Appends what [`encode_fair_inputs`] returns.
-pub(crate) fn write_fair_inputs<'a>(
-    body: &mut Body,
-    fair: &FairHeader,
-    commitments: &[Commitment],
-    header: &InputsHeader,
-    inputs: impl Iterator<Item = Option<&'a [u8]>>,
-    nonces: &[Nonce],
-) {
     assert_eq!((commitments.len(), nonces.len()), (usize::from(fair.count), usize::from(header.count)));
-    fair.write(body);
+    let mut body = Body::new();
+    body.extend([fair.count, fair.offset, fair.ahead, fair.margin_tick]);
+    if fair.margin_tick > 0 {
+        append(&mut body, &fair.margin);
+    }
     body.extend(commitments.iter().flatten().copied());
-    write_inputs(body, header, inputs);
+    body.extend(encode_inputs(header, inputs));
     body.extend(nonces.iter().flatten().copied());
+    body
 }
 
 /// Reads the body of a PlayerInput datagram of a fair match.
 ///
 /// # Errors
-/// If anything in it is malformed, or if there are more or fewer commitments, inputs or nonces than announced.
-pub fn decode_fair_inputs(body: &[u8]) -> Result<FairInputs<'_>, Malformed> {
+/// If anything but the inputs is malformed, which are decoded as they are read, or if there are fewer commitments or
+/// nonces than announced.
+pub fn decode_fair_inputs(body: &[u8]) -> Result<PeerInputs<'_>, Malformed> {
     let malformed = Malformed::Body(body.len());
     let (fair, rest) = FairHeader::read(body).ok_or(malformed)?;
-    let mut canonical = Body::new();
-    fair.write(&mut canonical);
-    if !is_read(body, &canonical, rest) {
-        return Err(Malformed::NotCanonical(body.len()));
-    }
     let count = usize::from(fair.count);
     let commitments = rest.split_at_checked(count.saturating_mul(size_of::<Commitment>()));
     let (commitments, rest) =
@@ -127,7 +108,7 @@ pub fn decode_fair_inputs(body: &[u8]) -> Result<FairInputs<'_>, Malformed> {
     let at = rest.len().checked_sub(nonces).ok_or(malformed)?;
     let (ordinary, nonces) = rest.split_at_checked(at).ok_or(malformed)?;
     let (header, inputs) = decode_inputs(ordinary)?;
-    Ok(FairInputs {
+    Ok(PeerInputs {
         fair,
         commitments: commitments.as_chunks().0,
         header,
@@ -139,7 +120,7 @@ pub fn decode_fair_inputs(body: &[u8]) -> Result<FairInputs<'_>, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+    use crate::wire::input::INPUTS_PER_DATAGRAM_MAX;
 
     const HEADER: InputsHeader =
         InputsHeader { first: 7, count: 2, wanted: 0, behind: 2, chain: [1; 2], margin_tick: 0, margin: 0 };
@@ -166,8 +147,10 @@ mod tests {
                     (read.commitments.len(), read.nonces.len(), read.inputs.count()),
                     (usize::from(count), usize::from(inputs), usize::from(inputs))
                 );
-                assert!(decode_fair_inputs(&body[..body.len() - 1]).is_err(), "cut");
-                assert!(decode_fair_inputs(&[&body[..], &[0]].concat()).is_err(), "longer");
+                for changed in [&body[..body.len() - 1], &[&body[..], &[0]].concat()] {
+                    let read = decode_fair_inputs(changed).and_then(|read| read.inputs.finish());
+                    assert!(read.is_err(), "{} bytes of {}", changed.len(), body.len());
+                }
             }
         }
         let mut many = body(&FairHeader { count: 32, ..FAIR }, &HEADER);

@@ -16,26 +16,20 @@ mod heads;
 mod lobby;
 mod seats;
 
+pub use super::limits::{DESYNC_HASHES_MAX, DESYNC_STATE_BYTES_MAX, RELAYED_MAX};
 pub use handshake::*;
-pub use heads::{Head, ShownHead};
+pub use heads::{Equivocation, Head, ShownHead, Signature};
 pub use lobby::{Choice, Lobby, LobbySeat};
 pub use seats::Seats;
 
-use crate::connection::protection::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
 use crate::wire::chat_text::ChatText;
+use crate::wire::limits::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
 use seats::seat;
 use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 10;
-
-/// Most tick hashes in one [`DesyncHashes`].
-pub const DESYNC_HASHES_MAX: usize = 64;
-/// Most inputs in one [`Relayed`].
-pub const RELAYED_MAX: usize = 4;
-/// Most bytes of one state that peers exchange after a desync.
-pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
+pub const PROTOCOL_VERSION: u16 = 11;
 
 /// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,8 +117,6 @@ packets! {
     Relayed = 0x1a, Datagram;
     /// [`Chat`].
     Chat = 0x1c, Reliable;
-    /// [`Rematch`].
-    Rematch = 0x1d, Reliable;
     /// [`Ready`].
     Ready = 0x1e, Reliable;
     /// [`Lobby`].
@@ -214,6 +206,8 @@ pub enum Bye {
         ticks: u32,
         /// The sender's hash chain after them.
         chain: u64,
+        /// Whether the sender stays in the room for another match.
+        stays: bool,
     },
     /// The player leaves.
     Left {
@@ -256,21 +250,6 @@ pub struct Chat {
     pub from: PlayerId,
     /// The line.
     pub text: ChatText,
-}
-
-/// All ticks have run at the sender, and it stays for a rematch vote: replaces [`Bye::Finished`]. Sent again
-/// when its player wants one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rematch {
-    /// Which match over these links has ended: 0 for the first.
-    pub game: u8,
-    /// The number of ticks run.
-    pub ticks: u32,
-    /// The sender's hash chain after them.
-    pub chain: u64,
-    /// The seats that want a rematch: from a peer or a client its own seat or none, from a server all of
-    /// them.
-    pub wanted: Seats,
 }
 
 /// To all peers that are still heard: these seats are silent, and this is how many of their inputs the sender
@@ -371,6 +350,13 @@ pub fn encode<T: Serialize>(message: &T) -> Body {
     used.iter().copied().collect()
 }
 
+/// Appends the canonical encoding of a few short numbers.
+#[expect(clippy::expect_used, reason = "three numbers of 16 bits, or one of 32, have at most nine bytes")]
+pub(crate) fn append<T: Serialize>(to: &mut impl Extend<u8>, value: &T) {
+    let mut room = [0; 16];
+    to.extend(postcard::to_slice(value, &mut room).expect("a few short numbers").iter().copied());
+}
+
 /// Decodes a message that fills `bytes` exactly.
 ///
 /// # Errors
@@ -416,9 +402,4 @@ impl<'a> Flavor for Comparison<'a> {
     fn finalize(self) -> postcard::Result<&'a [u8]> {
         Ok(self.0)
     }
-}
-
-/// Whether `bytes` are `canonical` followed by as many bytes as `rest` has, whose values are not compared.
-pub(crate) fn is_read(bytes: &[u8], canonical: &[u8], rest: &[u8]) -> bool {
-    bytes.strip_prefix(canonical).is_some_and(|after| after.len() == rest.len())
 }

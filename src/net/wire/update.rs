@@ -9,20 +9,21 @@
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
-use super::given::{GIVEN_UNKNOWN, Given, TickGiven, encode_input, take_input};
-use super::message::{Malformed, Seats, decode_first};
-use crate::connection::protection::BODY_BYTES_MAX;
-use crate::lockstep::gate::QUEUE_TICKS;
-use sim::{HeroControl, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
+use super::given::{GIVEN_UNKNOWN, Given, TickGiven};
+use super::input::{Inputs, append_inputs, encode_input};
+use super::message::{Malformed, Seats, append, decode_first};
+use crate::wire::limits::BODY_BYTES_MAX;
+use crate::wire::limits::QUEUE_TICKS;
+use sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickInputs};
 
 /// Most parts of an update.
-pub const UPDATE_PARTS_MAX: usize = 8;
+pub(crate) const UPDATE_PARTS_MAX: usize = 8;
 /// Bytes before the piece in each part.
-pub const PART_HEADER_BYTES: usize = 3;
+pub(crate) const PART_HEADER_BYTES: usize = 3;
 /// Most bytes of a piece.
-pub const PIECE_BYTES_MAX: usize = BODY_BYTES_MAX - PART_HEADER_BYTES;
+pub(crate) const PIECE_BYTES_MAX: usize = BODY_BYTES_MAX - PART_HEADER_BYTES;
 /// Most bytes of an update.
-pub const UPDATE_BYTES_MAX: usize = UPDATE_PARTS_MAX * PIECE_BYTES_MAX;
+pub(crate) const UPDATE_BYTES_MAX: usize = UPDATE_PARTS_MAX * PIECE_BYTES_MAX;
 /// Most ticks whose inputs one update carries: longer than the silence after which a client is lost.
 pub const UPDATE_TICKS_MAX: usize = 256;
 
@@ -131,10 +132,8 @@ pub struct Update<'a> {
     pub head: UpdateHead,
     /// Number of ticks whose inputs it carries: the last is the tick before the update's.
     pub ticks: usize,
-    inputs: &'a [u8],
-    players: usize,
-    /// The delta, as encoded by [`sim::DeltaCoder`].
-    pub delta: &'a [u8],
+    /// Those of each tick in the order of the seats.
+    inputs: Inputs<'a>,
 }
 
 type Varied = (i16, u16, u16);
@@ -196,12 +195,6 @@ impl UpdateHead {
     }
 }
 
-#[expect(clippy::expect_used, reason = "three numbers of 16 bits, or one of 32, have at most nine bytes")]
-fn append<T: serde::Serialize>(bytes: &mut Vec<u8>, value: &T) {
-    let mut room = [0; 16];
-    bytes.extend_from_slice(postcard::to_slice(value, &mut room).expect("a few short numbers"));
-}
-
 /// The controls that all players held in the tick before some inputs.
 pub type HeldControls = ArrayVec<HeroControl, PLAYERS_MAX>;
 
@@ -210,10 +203,6 @@ pub type HeldControls = ArrayVec<HeroControl, PLAYERS_MAX>;
 ///
 /// # Panics
 /// If there are more than [`UPDATE_TICKS_MAX`] ticks.
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "numbers of at most UPDATE_TICKS_MAX ticks of PLAYERS_MAX players"
-)]
 pub fn encode_update<'a>(
     head: &UpdateHead,
     held: &HeldControls,
@@ -223,32 +212,20 @@ pub fn encode_update<'a>(
     assert!(inputs.len() <= UPDATE_TICKS_MAX, "inputs of {} ticks", inputs.len());
     head.write(bytes);
     append(bytes, &(inputs.len() as u16));
-    // First a bit for each input that is more than a held control; then those inputs.
-    let players = held.len();
-    let map = bytes.len();
-    bytes.resize(map + (inputs.len() * players).div_ceil(8), 0);
     let mut held = held.clone();
-    for (place, TimedInputs { inputs, given }) in inputs.enumerate() {
-        for (player, (input, held)) in inputs.inputs.iter().zip(&mut held).enumerate() {
-            if input.commands.is_empty() && input.hero == *held {
-                continue;
-            }
-            *held = input.hero;
-            let bit = place * players + player;
-            if let Some(byte) = bytes.get_mut(map + bit / 8) {
-                *byte |= 1 << (bit % 8);
-            }
-            let given = given.get(player).map_or(&[][..], |given| given);
-            #[expect(clippy::expect_used, reason = "it was decoded from an encoding, or committed as one")]
-            bytes.extend_from_slice(&encode_input(input, given).expect("an input fits"));
-        }
-    }
+    let told = |((player, input), given): ((PlayerId, &PlayerInput), &Given)| {
+        let held = held.get_mut(player.index()).map(|held| core::mem::replace(held, input.hero));
+        let is_more = !input.commands.is_empty() || held != Some(input.hero);
+        #[expect(clippy::expect_used, reason = "it was decoded from an encoding, or committed as one")]
+        is_more.then(|| encode_input(input, given).expect("an input fits"))
+    };
+    append_inputs(bytes, inputs.flat_map(|timed| timed.inputs.iter().zip(&timed.given)).map(told));
 }
 
 /// Decodes an update for a match of `players` players.
 ///
 /// # Errors
-/// If its header or its inputs are malformed; the contents of inputs and delta are decoded later.
+/// If its header is malformed; inputs and delta are decoded later.
 pub fn decode_update(bytes: &[u8], players: usize) -> Result<Update<'_>, Malformed> {
     read(bytes, players).ok_or(Malformed::Body(bytes.len()))
 }
@@ -257,69 +234,43 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
     let (head, rest) = UpdateHead::read(bytes)?;
     let (ticks, rest) = decode_first::<u16>(rest).ok()?;
     let ticks = usize::from(ticks);
-    if ticks > UPDATE_TICKS_MAX || players > PLAYERS_MAX {
+    if ticks > UPDATE_TICKS_MAX
+        || players > PLAYERS_MAX
+        || (head.carried == StateForm::Inputs && !head.continues)
+    {
         return None;
     }
-    let (count, begin) = (ticks.checked_mul(players)?, rest);
-    let (map, mut rest) = rest.split_at_checked(count.div_ceil(8))?;
-    for (bit, _) in bits(map).enumerate().filter(|&(_, is_set)| is_set) {
-        let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
-        rest = after;
-    }
-    if head.carried == StateForm::Inputs && !(rest.is_empty() && head.continues) {
-        return None;
-    }
-    let inputs = begin.get(..begin.len().checked_sub(rest.len())?)?;
-    Some(Update { head, ticks, inputs, players, delta: rest })
+    Some(Update { head, ticks, inputs: Inputs::new(rest, ticks.checked_mul(players)?) })
 }
 
-/// The bits of these bytes, lowest first.
-fn bits(bytes: &[u8]) -> impl Iterator<Item = bool> {
-    bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
-}
-
-impl Update<'_> {
-    /// Decodes the inputs, tick by tick. `held` is what was held before the first, and afterwards what was
-    /// held in the last.
+impl<'a> Update<'a> {
+    /// Decodes the inputs, tick by tick, and returns the delta behind them, as encoded by [`sim::DeltaCoder`]. `held` is
+    /// what each of the players held before the first, and afterwards what was held in the last.
     ///
     /// # Errors
-    /// If an input is in the long form although it only holds the control; those before it have been handed
-    /// out.
-    ///
-    /// # Panics
-    /// If `held` does not have the number of players that the update was decoded for.
+    /// If an input is malformed, or something follows the inputs although there is no state; what comes before has been
+    /// handed out.
     pub fn inputs(
-        &self,
+        mut self,
         tick: Tick,
         held: &mut HeldControls,
         mut each: impl FnMut(TimedInputs),
-    ) -> Result<(), Malformed> {
-        assert_eq!(held.len(), self.players, "players");
-        let malformed = Malformed::NotCanonical(self.inputs.len());
-        let map = self.ticks.saturating_mul(self.players).div_ceil(8);
-        let (map, mut rest) = self.inputs.split_at_checked(map).ok_or(malformed)?;
-        let mut is_more = bits(map);
+    ) -> Result<&'a [u8], Malformed> {
         for back in (1..=self.ticks as u32).rev() {
-            let tick = Tick(tick.0.checked_sub(back).ok_or(malformed)?);
-            let mut inputs = TickInputs { tick, inputs: ArrayVec::new() };
-            let mut all_given = TickGiven::new();
-            for hero in held.iter_mut() {
-                if !is_more.next().ok_or(malformed)? {
-                    inputs.inputs.push(PlayerInput { hero: *hero, ..PlayerInput::default() });
-                    all_given.push(Given::new());
-                    continue;
-                }
-                let (input, given, after) = take_input(rest).ok_or(malformed)?;
-                if input.commands.is_empty() && input.hero == *hero {
-                    return Err(malformed);
-                }
-                (*hero, rest) = (input.hero, after);
-                inputs.inputs.push(input);
-                all_given.push(given);
+            let tick = Tick(tick.0.checked_sub(back).ok_or(Malformed::Body(self.ticks))?);
+            let mut timed =
+                TimedInputs { inputs: TickInputs::idle(tick, held.len()), given: TickGiven::new() };
+            for (hero, input) in held.iter_mut().zip(&mut timed.inputs.inputs) {
+                let mut given = Given::new();
+                self.inputs.read(*hero, input, &mut given)?;
+                *hero = input.hero;
+                timed.given.push(given);
             }
-            each(TimedInputs { inputs, given: all_given });
+            each(timed);
         }
-        Ok(())
+        let delta = self.inputs.end()?;
+        let has_state = self.head.carried != StateForm::Inputs;
+        if has_state || delta.is_empty() { Ok(delta) } else { Err(Malformed::Body(delta.len())) }
     }
 }
 
@@ -433,11 +384,14 @@ mod tests {
             bytes.extend(state);
             let update = decode_update(&bytes, 3).expect("well-formed");
             let (mut again, mut held) = (Vec::new(), nothing());
-            update.inputs(Tick(609), &mut held, |inputs| again.push(inputs)).expect("canonical");
-            assert_eq!((update.head, again, update.delta), (head, ticks, state));
+            assert_eq!(update.head, head);
+            let delta = update.inputs(Tick(609), &mut held, |inputs| again.push(inputs)).expect("canonical");
+            assert_eq!((again, delta), (ticks, state));
             assert_eq!(held[PlayerId(1).index()].walk, Some(Direction::eighth(3)));
             for length in 0..bytes.len() - state.len() {
-                assert!(decode_update(&bytes[..length], 3).is_err(), "{length}");
+                let update = decode_update(&bytes[..length], 3);
+                let read = update.and_then(|update| update.inputs(Tick(609), &mut nothing(), drop));
+                assert!(read.is_err(), "{length}");
             }
         }
     }

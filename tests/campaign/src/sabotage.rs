@@ -10,8 +10,7 @@ use lab::Oracle;
 use lab::simnet::below;
 use net::message::{Bye, PacketId, Pong, decode, encode};
 use net::{
-    ENVELOPE_BYTES, EncodedInput, InputsHeader, TAG_BYTES, Time, decode_input, decode_inputs, encode_input,
-    encode_inputs,
+    ENVELOPE_BYTES, EncodedInput, InputsHeader, TAG_BYTES, Time, decode_inputs, encode_input, encode_inputs,
 };
 use sim::{Direction, PlayerInput, Tick};
 
@@ -193,8 +192,8 @@ impl Saboteur {
     /// A datagram of inputs that breaks the rule; `None` if this one keeps it.
     fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(body(bytes)).ok()?;
-        let mut inputs: Vec<Option<PlayerInput>> =
-            inputs.map(|bytes| bytes.and_then(|bytes| Some(decode_input(&bytes).ok()?.0))).collect();
+        let inputs = inputs.map(|input| Some(input.ok()?.map(|input| input.decode())));
+        let mut inputs: Vec<Option<PlayerInput>> = inputs.collect::<Option<_>>()?;
         let first = header.first_near(self.from)?;
         if first.plus(inputs.len() as u32) <= self.from {
             return None;

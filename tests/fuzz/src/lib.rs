@@ -10,6 +10,8 @@ mod damage;
 mod draw;
 #[path = "../../campaign/tests/hostile/lists.rs"]
 mod lists;
+#[path = "../../campaign/tests/hostile/peer.rs"]
+mod peer;
 #[path = "../../campaign/tests/hostile/room.rs"]
 mod room;
 mod targets;

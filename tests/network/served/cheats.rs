@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use game::{MatchError, MatchOutcome, Server};
-use net::message::{PacketId, encode};
-use net::{ClientInputsHeader, DropCause, encode_client_inputs};
+use net::message::PacketId;
+use net::{ClientInputsHeader, DropCause, encode_client_inputs, encode_input};
 use sim::math::{Fx, Vec2};
 use sim::{Command, PlayerInput, Selection, Target, UnitId, When};
 
@@ -31,7 +31,7 @@ fn other_units(net: &mut Net, _n: u32) {
 fn far_ticks(net: &mut Net, n: u32) {
     let first = (net.tick() + 2000 + n) as u16;
     let header = ClientInputsHeader { first, count: 1, updated: -2000, wants_state: false };
-    let input = encode(&PlayerInput::default());
+    let input = encode_input(&PlayerInput::default(), &[]).expect("short");
     let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());
     net.forge(1, PacketId::PlayerInput, &body);
 }

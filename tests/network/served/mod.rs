@@ -11,7 +11,7 @@ use std::time::Duration;
 use game::{
     ControllerChoice, Inject, Match, MatchEvent, MatchOptions, MatchOutcome, Node as _, Server, Trace, data,
 };
-use net::{Architecture, ServerSession, Time};
+use net::{Architecture, ServerConfig, Time};
 use sim::{Command, Direction, GameState, HeroControl, PlayerId, Tick, fingerprint, math::Vec2};
 
 use self::star::{
@@ -62,7 +62,7 @@ fn two_hundred_units_stay_within_the_cap() {
 }
 
 /// Half a minute of orders at random instants on this link; each player's trace.
-fn probed(session: ServerSession, link: &str) -> [Vec<serde_json::Value>; 2] {
+fn probed(session: ServerConfig, link: &str) -> [Vec<serde_json::Value>; 2] {
     let folder = tempfile::tempdir().expect("a folder");
     let mut net = Net::new(session, link, &[BOT, BOT]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
@@ -315,7 +315,7 @@ fn state_of(net: &Net, seat: usize) -> &GameState {
     net.seats[seat].game.as_ref().and_then(|game| game.world()).expect("a world").state()
 }
 
-fn endless(relayed: bool) -> ServerSession {
+fn endless(relayed: bool) -> ServerConfig {
     if relayed {
         relay_session("endless", Some(3600), 0)
     } else {

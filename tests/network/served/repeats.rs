@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use game::{MatchOptions, Server, ServerOptions, data};
+use game::{MatchOptions, ServerOptions, data};
 use net::message::PacketId;
-use net::{
-    Architecture, ClientInputsHeader, Entropy, ServerConfig, ServerSession, Time, encode_client_inputs,
-};
+use net::{Architecture, ClientInputsHeader, ServerConfig, Time, encode_client_inputs};
 use sim::fingerprint;
 use transport::{Impairment, LinkSpec};
 
-use super::star::{BOT, Net, client_with, hash, legions, predicting, server_config};
+use super::star::{BOT, Net, client_with, hash, legions, predicting, server_config, server_of};
 
 /// From here on the loss is known: 128 datagrams have been counted.
 const KNOWN: Time = Time(10_000_000);
@@ -19,8 +17,7 @@ const KNOWN: Time = Time(10_000_000);
 fn room(architecture: Architecture, repeat_updates: bool, links: [&str; 2]) -> Net {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
     let config = ServerConfig { repeat_updates, ..server_config(architecture, rules, Some(2_400), 0, 2, 20) };
-    let session = ServerSession::new(Time(0), config, Entropy::plaintext([1; 32]));
-    let mut net = Net::new(session, "delay=20ms", &[None, None]);
+    let mut net = Net::new(config, "delay=20ms", &[None, None]);
     for (seat, link) in net.seats.iter_mut().zip(links) {
         let spec: LinkSpec = format!("{link},seed={}", 5 + seat.address.port()).parse().expect("a link");
         seat.down = Impairment::new(spec);
@@ -121,9 +118,8 @@ fn repeats_keep_to_the_limit_of_bandwidth() {
         let print = fingerprint(&*rules);
         let config = server_config(Architecture::ClientServer, print, Some(1_800), 0, 2, 20);
         let config = ServerConfig { repeat_updates, ..config };
-        let session = ServerSession::new(Time(0), config, Entropy::plaintext([1; 32]));
         let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
-        net.server = Some(Server::new(session, options));
+        net.server = Some(server_of(config, options));
         for (n, seat) in net.seats.iter_mut().enumerate() {
             let options = MatchOptions { controller: BOT, rules: Some(rules.clone()), ..predicting() };
             seat.game = Some(client_with(Time(0), n as u8, None, options));

@@ -13,7 +13,7 @@ use game::{
 use net::message::PacketId;
 use net::{
     AdmissionRules, Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig,
-    RoomCode, ServerConfig, ServerSession, Settings, TAG_BYTES, Time, Token, Transmit,
+    RoomCode, ServerConfig, Settings, TAG_BYTES, Time, Token, Transmit,
 };
 use sim::{Rules, StateHash, TickRate, UnitRules, fingerprint};
 use transport::{Impairment, LinkSpec};
@@ -32,13 +32,13 @@ pub(crate) fn legions() -> Arc<Rules> {
     Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
 }
 
-pub(crate) fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
+pub(crate) fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerConfig {
     let rules = fingerprint(&*data::rules(rules).expect("built in"));
     session_of(Architecture::ClientServer, rules, ticks, rejoin, seats)
 }
 
 /// As [`server_session`], and the clients run the world themselves.
-pub(crate) fn relay_session(rules: &str, ticks: Option<u32>, rejoin: u64) -> ServerSession {
+pub(crate) fn relay_session(rules: &str, ticks: Option<u32>, rejoin: u64) -> ServerConfig {
     let rules = fingerprint(&*data::rules(rules).expect("built in"));
     session_of(Architecture::Relay, rules, ticks, rejoin, 2)
 }
@@ -49,7 +49,7 @@ pub(crate) fn session_of(
     ticks: Option<u32>,
     rejoin: u64,
     seats: u8,
-) -> ServerSession {
+) -> ServerConfig {
     session_with(architecture, rules, ticks, rejoin, seats, 20)
 }
 
@@ -61,19 +61,20 @@ pub(crate) fn session_with(
     rejoin: u64,
     seats: u8,
     updates: u32,
-) -> ServerSession {
-    ServerSession::new(
-        Time(0),
-        server_config(architecture, rules, ticks, rejoin, seats, updates),
-        Entropy::plaintext([1; 32]),
-    )
+) -> ServerConfig {
+    server_config(architecture, rules, ticks, rejoin, seats, updates)
+}
+
+/// A server whose datagrams a test may rewrite: they are not encrypted.
+pub(crate) fn server_of(config: ServerConfig, options: ServerOptions) -> Server {
+    Server::new(Time(0), config, Entropy::plaintext([1; 32]), options)
 }
 
 /// A server that stays for a rematch, and three clients.
 pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
     let config = ServerConfig { stays: true, ..server_config(architecture, rules, Some(120), 0, 3, 20) };
-    let mut net = Net::new(ServerSession::new(Time(0), config, Entropy::plaintext([1; 32])), link, &[BOT; 3]);
+    let mut net = Net::new(config, link, &[BOT; 3]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
         let options = MatchOptions { controller: BOT, ..predicting() };
         let settings = Settings { stays: true, ..settings() };
@@ -118,7 +119,6 @@ pub(crate) fn server_config(
         repeat_updates: false,
         bits_per_s: BITS_PER_S_USUAL,
         stays: false,
-        kept: Default::default(),
     }
 }
 
@@ -189,8 +189,8 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    pub(crate) fn new(session: ServerSession, link: &str, controllers: &[Option<ControllerChoice>]) -> Self {
-        let server = Server::new(session, ServerOptions::default());
+    pub(crate) fn new(config: ServerConfig, link: &str, controllers: &[Option<ControllerChoice>]) -> Self {
+        let server = server_of(config, ServerOptions::default());
         let (seats, strays) = (Vec::new(), Vec::new());
         let mut net =
             Self { now: Time(0), server: Some(server), served: None, seats, strays, is_suspended: false };
@@ -228,7 +228,7 @@ impl Net {
         let session = session_of(Architecture::ClientServer, fingerprint(&**rules), Some(ticks), 0, 2);
         let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
         let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
-        net.server = Some(Server::new(session, options));
+        net.server = Some(server_of(session, options));
         for (n, seat) in net.seats.iter_mut().enumerate() {
             let options = MatchOptions { controller: BOT, rules: Some(rules.clone()), ..predicting() };
             seat.game = Some(client_with(Time(0), n as u8, None, options));
@@ -255,7 +255,7 @@ impl Net {
             // As its thread does before it sleeps.
             let _ = server.poll_timeout();
             if server.is_over() {
-                let (result, next) = self.server.take().expect("it is").into_rematch();
+                let (result, next) = self.server.take().expect("it is").into_rematch(now);
                 (self.served, self.server) = (Some(result), next);
             }
         }
@@ -374,5 +374,5 @@ pub(crate) fn config(architecture: Architecture, ticks: u32, seats: u8) -> Serve
 
 /// A room with honest clients in it.
 pub(crate) fn room(config: ServerConfig, honest: usize, link: &str) -> Net {
-    Net::new(ServerSession::new(Time(0), config, Entropy::plaintext([1; 32])), link, &vec![BOT; honest])
+    Net::new(config, link, &vec![BOT; honest])
 }

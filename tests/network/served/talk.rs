@@ -93,11 +93,10 @@ fn all_play_again_on_their_server_once_all_want_to() {
                     // One takes its time; after three matches they have enough.
                     if seat.earlier.len() < 2 && (n != 1 || now.0 / 1_000_000 % 2 == 0) {
                         let game = seat.game.as_mut().expect("it stays");
-                        let number = game.session().config().map(|config| config.game);
                         // As a player does who sees the result.
                         if game.world().is_none() {
-                            // In the vote after the second match, and not in the wait before it.
-                            if (n, number, seat.earlier.len()) == (2, Some(1), 1) {
+                            // After the second match.
+                            if (n, seat.earlier.len()) == (2, 1) {
                                 game.submit_choice(
                                     now,
                                     Choice { hero: AttackBehaviour::Archer, is_ready: true },

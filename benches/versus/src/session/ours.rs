@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{CLICK_TICKS_MAX, Meter, ONE_WAY, Sessions};
 use net::{
-    AdmissionRules, Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, Join,
-    LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Settings, Time,
+    AdmissionRules, Architecture, DATAGRAM_BYTES_MAX, Event, Guest, GuestConfig, Host, HostConfig,
+    InputDelay, Join, Lockstep, MatchConfig, OnLoss, PlayerName, RoomCode, Settings, Time,
 };
 use sim::math::{Fx, Vec2};
 use sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
@@ -27,8 +27,29 @@ pub(super) struct Ours {
     hash: StateHash,
 }
 
+/// A room until tick 0 is agreed, and then its match.
+enum Session {
+    Host(Box<Host>),
+    Guest(Box<Guest>),
+    Match(Box<Lockstep>),
+    /// None of these: it is being replaced.
+    Between,
+}
+
+/// Makes the same call on a room or a match.
+macro_rules! each {
+    ($session:expr, $inner:ident => $call:expr) => {
+        match $session {
+            Session::Host($inner) => $call,
+            Session::Guest($inner) => $call,
+            Session::Match($inner) => $call,
+            Session::Between => unreachable!(),
+        }
+    };
+}
+
 struct Peer {
-    session: LockstepSession,
+    session: Session,
     address: SocketAddr,
     /// When it has something to do.
     due: Option<Time>,
@@ -55,13 +76,14 @@ impl Ours {
     pub(super) fn new(players: usize) -> Self {
         let addresses: Vec<SocketAddr> =
             (1..=players as u8).map(|host| SocketAddr::from(([10, 0, 0, host], 4124))).collect();
-        let mut sessions = vec![LockstepSession::host(Time(0), settings(), host(players), [1; 32])];
+        let mut room = Host::new(Time(0), settings(), host(players), [1; 32]);
+        let mut guests = Vec::new();
         for (index, &address) in addresses.iter().enumerate().skip(1) {
             let join = Join::new(Time(0), settings(), GuestConfig::new(addresses[0]), [1 + index as u8; 32]);
-            let guest = seat(join, address, &mut sessions[0], addresses[0]);
-            sessions.push(guest);
+            guests.push(Session::Guest(Box::new(seat(join, address, &mut room, addresses[0]))));
         }
-        let peer = |(session, &address): (LockstepSession, &SocketAddr)| Peer {
+        let sessions = std::iter::once(Session::Host(Box::new(room))).chain(guests);
+        let peer = |(session, &address): (Session, &SocketAddr)| Peer {
             session,
             address,
             due: Some(Time(0)),
@@ -74,7 +96,7 @@ impl Ours {
         };
         Self {
             now: Time(0),
-            peers: sessions.into_iter().zip(&addresses).map(peer).collect(),
+            peers: sessions.zip(&addresses).map(peer).collect(),
             in_flight: VecDeque::new(),
             random: fastrand::Rng::with_seed(1),
             hash: StateHash::of_parts([7; PARTS]),
@@ -91,7 +113,7 @@ impl Ours {
             let Some(InFlight { from, to, bytes, .. }) = self.in_flight.pop_front() else { return };
             if let Some(peer) = self.peers.iter_mut().find(|peer| peer.address == to) {
                 let (now, session) = (self.now, &mut peer.session);
-                meter.calls(|| session.handle_datagram(now, from, &bytes));
+                meter.calls(|| each!(session, it => it.handle_datagram(now, from, &bytes)));
                 peer.due = Some(now);
             }
         }
@@ -114,7 +136,8 @@ impl Sessions for Ours {
                     peer.click_at = peer.ran + self.random.u32(1..=CLICK_TICKS_MAX);
                     let command = click(&mut self.random);
                     let wish = sim::Tick(peer.ran);
-                    meter.calls(|| peer.session.submit_command(wish, now, command)).context("a command")?;
+                    let Session::Match(session) = &mut peer.session else { bail!("no match") };
+                    meter.calls(|| session.submit_command(wish, now, command)).context("a command")?;
                 }
                 peer.out.leave(now, peer.address, &mut self.in_flight);
             }
@@ -127,9 +150,10 @@ impl Peer {
     /// All that a session is asked whenever something happened, as `game::Match` asks it.
     fn advance(&mut self, now: Time, hash: &StateHash) -> anyhow::Result<()> {
         loop {
-            self.session.handle_timeout(now);
+            each!(&mut self.session, it => it.handle_timeout(now));
+            self.session.begin(now);
             let mut is_idle = true;
-            while let Some(event) = self.session.poll_event() {
+            while let Some(event) = each!(&mut self.session, it => it.poll_event()) {
                 is_idle = false;
                 match event {
                     Event::Prepare { .. } => self.session.prepared(now, hash),
@@ -137,20 +161,50 @@ impl Peer {
                     _ => {}
                 }
             }
-            while let Some(due) = self.session.poll_tick(now) {
-                is_idle = false;
-                self.session.report(now, due.inputs.tick, hash);
-                self.ran += 1;
+            if let Session::Match(session) = &mut self.session {
+                while let Some(due) = session.poll_tick(now) {
+                    is_idle = false;
+                    session.report(now, due.inputs.tick, hash);
+                    self.ran += 1;
+                }
             }
-            while let Some(transmit) = self.session.poll_transmit() {
+            while let Some(transmit) = each!(&mut self.session, it => it.poll_transmit()) {
                 self.out.datagrams.push((transmit.to, transmit.datagram.bytes().len()));
                 self.out.bytes.extend_from_slice(transmit.datagram.bytes());
             }
             if is_idle {
-                self.due = self.session.poll_timeout();
+                self.due = each!(&self.session, it => it.poll_timeout());
                 return Ok(());
             }
         }
+    }
+}
+
+impl Session {
+    fn prepared(&mut self, now: Time, hash: &StateHash) {
+        match self {
+            Self::Host(room) => room.prepared(now, hash),
+            Self::Guest(room) => room.prepared(now, hash),
+            Self::Match(_) | Self::Between => {}
+        }
+    }
+
+    /// Begins the match once its room has agreed on tick 0.
+    fn begin(&mut self, now: Time) {
+        let is_agreed = match self {
+            Self::Host(room) => room.is_agreed(),
+            Self::Guest(room) => room.is_agreed(),
+            Self::Match(_) | Self::Between => false,
+        };
+        if !is_agreed {
+            return;
+        }
+        let started = match std::mem::replace(self, Self::Between) {
+            Self::Host(room) => room.into_started(),
+            Self::Guest(room) => room.into_started(),
+            Self::Match(_) | Self::Between => unreachable!("a room"),
+        };
+        *self = Self::Match(Box::new(Lockstep::start(now, started)));
     }
 }
 
@@ -164,8 +218,8 @@ impl Outbox {
     }
 }
 
-/// The guest's session once the host has given it a seat, which takes no time.
-fn seat(mut join: Join, from: SocketAddr, host: &mut LockstepSession, at: SocketAddr) -> LockstepSession {
+/// The guest's room once the host has given it a seat, which takes no time.
+fn seat(mut join: Join, from: SocketAddr, host: &mut Host, at: SocketAddr) -> Guest {
     loop {
         join.handle_timeout(Time(0));
         while let Some(transmit) = join.poll_transmit() {
@@ -175,7 +229,7 @@ fn seat(mut join: Join, from: SocketAddr, host: &mut LockstepSession, at: Socket
             join.handle_datagram(Time(0), at, transmit.datagram.bytes());
         }
         if let Some(seat) = join.take_seat() {
-            return LockstepSession::seated(Time(0), seat);
+            return Guest::new(Time(0), seat);
         }
     }
 }

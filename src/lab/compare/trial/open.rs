@@ -137,9 +137,9 @@ pub(super) fn server(cell: &Cell, opening: &Opening) -> Server {
         Experiment::Scale => slow_link_of(cell).map_or(BITS_PER_S_MOST, |slow| slow.rate),
         _ => BITS_PER_S_USUAL,
     };
-    let session = table(cell, setup).server(cell.updates.max(1), cell.repeat_updates, bits_per_s);
     let first = opening.first.clone();
-    Server::new(session, ServerOptions { rules, map, first, ..ServerOptions::default() })
+    let options = ServerOptions { rules, map, first, ..ServerOptions::default() };
+    table(cell, setup).server(cell.updates.max(1), cell.repeat_updates, bits_per_s, options)
 }
 
 fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {

@@ -1,11 +1,10 @@
-//! Chat between the players, from the lobby to the end of the session. In the lobby guests have no links to each
-//! other yet: the host passes their lines on.
+//! Chat between the players while ticks run.
 
-use super::{LockstepSession, Phase};
+use super::{Lockstep, Mesh};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::Event;
 use crate::indexed::BySeat;
-use crate::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
+use crate::room::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
 use crate::time::Time;
 use crate::wire::chat_text::ChatText;
 use crate::wire::message::{Chat, PacketId};
@@ -23,48 +22,38 @@ impl ChatLimits {
     }
 }
 
-impl LockstepSession {
-    /// Sends a line to all players, this one included. Between the lobby and tick 0 agreed it reaches nobody.
+impl Mesh {
+    /// A peer has sent a line.
+    pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Handled {
+        let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
+        if chat.from != sender {
+            return Err(OutOfPlace);
+        }
+        self.chat_limits.others[sender].take(self.now).map_err(|_| DropCause::RateLimited)?;
+        self.out.event(Event::Said { player: sender, text: chat.text });
+        Ok(())
+    }
+
+    /// Sends a line to all others.
+    fn pass_on(&mut self, line: Chat) {
+        for link in &mut self.links {
+            if !link.is_gone && link.connection.queued() < LINES_WAITING_MAX {
+                link.connection.send(&mut self.out, PacketId::Chat, &line);
+            }
+        }
+    }
+}
+
+impl Lockstep {
+    /// Sends a line to all players, this one included.
     ///
     /// # Errors
     /// If this player has reached the rate limit; the line is not sent.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
-        self.now = self.now.max(now);
-        if !self.has_met() && !matches!(self.phase, Phase::Gathering) {
-            return Ok(());
-        }
-        self.chat_limits.own.take(self.now)?;
-        self.pass_on(Chat { from: self.me, text });
-        self.out.event(Event::Said { player: self.me, text });
+        self.mesh.now = self.mesh.now.max(now);
+        self.mesh.chat_limits.own.take(self.mesh.now)?;
+        self.mesh.pass_on(Chat { from: self.mesh.me, text });
+        self.mesh.out.event(Event::Said { player: self.mesh.me, text });
         Ok(())
-    }
-
-    /// A peer has sent a line, or the host passes a guest's line on.
-    pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Handled {
-        let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
-        let author = chat.from;
-        // A line from the lobby may arrive here after the seating has, never after the start.
-        let is_lobby = !self.has_met() && !self.votes.has_played();
-        let is_passed_on = is_lobby && !self.is_host() && link == 0 && author != self.me;
-        let is_seat = author.0 < self.config.seats;
-        if matches!(self.phase, Phase::Closed) || !is_seat || (author != sender && !is_passed_on) {
-            return Err(OutOfPlace);
-        }
-        self.chat_limits.others[author].take(self.now).map_err(|_| DropCause::RateLimited)?;
-        if is_lobby && self.is_host() {
-            self.pass_on(chat);
-        }
-        self.out.event(Event::Said { player: author, text: chat.text });
-        Ok(())
-    }
-
-    /// Sends a line to all but its author.
-    fn pass_on(&mut self, line: Chat) {
-        for link in &mut self.links {
-            let hears = !link.is_gone && link.player != line.from;
-            if hears && link.connection.queued() < LINES_WAITING_MAX {
-                link.connection.send(&mut self.out, PacketId::Chat, &line);
-            }
-        }
     }
 }

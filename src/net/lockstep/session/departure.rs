@@ -14,16 +14,18 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::stalls::DECIDE_WITHIN;
-use super::{LockstepSession, Phase, SAMPLE_HOLDOFF};
+use super::{Lockstep, Mesh, SAMPLE_HOLDOFF};
 use crate::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event};
 use crate::indexed::BySeat;
-use crate::lockstep::gate::QUEUE_TICKS;
-use crate::table::link::Link;
-use crate::table::settings::OnLoss;
-use crate::table::stall_budget::longest;
+use crate::play::link::Link;
+use crate::play::stall_budget::longest;
+use crate::room::settings::OnLoss;
 use crate::time::Time;
-use crate::wire::message::{Bye, Head, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
+use crate::wire::input::{EncodedInput, decode_relayed};
+use crate::wire::limits::QUEUE_TICKS;
+use crate::wire::limits::RELAYED_MAX;
+use crate::wire::message::{Bye, Head, PacketId, Relayed, Seats, Suspicion};
 use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Time for which an agreement may stall the match before peers that claim inputs of a suspect without relaying them
@@ -131,25 +133,7 @@ impl Departures {
     }
 }
 
-impl LockstepSession {
-    /// Suspects this seat: it is silent, or the others have given it up.
-    pub(super) fn suspect(&mut self, player: PlayerId) {
-        let Some(play) = &mut self.play else { return };
-        if play.departures.suspects.contains(player) {
-            return;
-        }
-        play.departures.suspects = play.departures.suspects.with(player);
-        play.departures.send_at = self.now;
-        if let Some(link) = self.link_of(player) {
-            // So that this peer, too, gets the missing inputs from the others.
-            self.send(link, PacketId::Bye, &Bye::Dropped);
-        }
-        if self.others_here().is_empty() {
-            // There is nobody left to agree with.
-            self.close(End::PeerLost(player));
-        }
-    }
-
+impl Mesh {
     /// Whether this peer is lost and the match waits for it, because it is the only other one.
     pub(super) fn waits_for_lost(&self, player: PlayerId) -> bool {
         let others = self.others_here();
@@ -161,8 +145,10 @@ impl LockstepSession {
     /// The last other peer is lost, and the match waits for it. Nothing is decided: if it is heard again,
     /// play resumes where it stopped.
     pub(super) fn wait_for(&mut self, player: PlayerId) {
-        let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
-        play.departures.awaited = Some(player);
+        if self.play.departures.awaited.is_some() {
+            return;
+        }
+        self.play.departures.awaited = Some(player);
         if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
             link.connection.is_silent = true;
         }
@@ -172,7 +158,7 @@ impl LockstepSession {
     /// A peer is heard: if the match waited for it, play resumes.
     pub(super) fn stop_waiting(&mut self, player: PlayerId) {
         let link = self.links.iter_mut().find(|link| link.player == player);
-        let (Some(link), Some(play)) = (link, &mut self.play) else { return };
+        let (Some(link), play) = (link, &mut self.play) else { return };
         if play.departures.awaited.take_if(|awaited| *awaited == player).is_none() {
             return;
         }
@@ -183,163 +169,33 @@ impl LockstepSession {
             self.now.plus(link.connection.rtt.timeout(SAMPLE_HOLDOFF) * CAUGHT_UP_WITHIN);
     }
 
-    /// Whether the match waits for a peer that is silent.
-    pub(super) fn is_waiting(&self) -> bool {
-        let is_running = matches!(self.phase, Phase::Running);
-        is_running && self.play.as_ref().is_some_and(|play| play.departures.awaited.is_some())
-    }
-
-    /// The last of the other players, if it is lost or has spent its budget, and since when: when it was last heard, or
-    /// began to hold the match up.
-    #[must_use]
-    pub fn lost(&self) -> Option<(PlayerId, Time)> {
-        let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
-        let player = running.departures.awaited().or_else(|| self.held_up_by_last())?;
-        let heard_at = self.links.iter().find(|link| link.player == player)?.connection.heard_at;
-        Some((player, running.stalls.since(player).map_or(heard_at, |since| since.min(heard_at))))
-    }
-
-    /// Stops waiting: the match ends with the other player lost. Has no effect while nobody is.
-    pub fn claim(&mut self) {
-        let Some((player, _)) = self.lost() else { return };
-        if let Some(link) = self.link_of(player) {
-            // In case that peer becomes reachable again.
-            self.send(link, PacketId::Bye, &Bye::Dropped);
-        }
-        self.close(End::PeerLost(player));
-    }
-
     /// The other seats that are neither disconnected nor suspected.
     fn others_here(&self) -> Seats {
-        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
-        self.links
-            .iter()
-            .filter(|link| !link.is_gone)
-            .map(|link| link.player)
-            .collect::<Seats>()
-            .difference(suspects)
+        self.links.iter().filter(|link| link.is_direct()).map(|link| link.player).collect()
     }
 
     /// This peer's suspicion of `seats`.
-    fn suspicion(&self, seats: Seats) -> Option<Suspicion> {
-        let play = self.play.as_ref()?;
-        let held = seats.iter().filter(|player| player.0 < self.config.seats);
-        Some(Suspicion {
-            seats,
-            held: held
-                .map(|player| play.gate.departed(player).unwrap_or(play.gate.next_needed(player)).0)
-                .collect(),
-            is_settled: seats.difference(play.departures.departed).is_empty(),
-        })
+    fn suspicion(&self, seats: Seats) -> Suspicion {
+        let play = &self.play;
+        let held = |player| play.gate.departed(player).unwrap_or(play.gate.next_needed(player)).0;
+        let is_settled = seats.difference(play.departures.departed).is_empty();
+        let players = seats.iter().filter(|player| player.0 < self.config.seats);
+        Suspicion { seats, held: players.map(held).collect(), is_settled }
     }
 
-    /// Whether an agreement on disconnects is in progress.
-    pub(super) const fn is_agreeing(&self) -> bool {
-        matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. })
-    }
-
-    /// Whether inputs are exchanged with this peer directly: it is neither disconnected nor suspected.
-    pub(super) fn is_direct(&self, link: &Link) -> bool {
-        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
-        !link.is_gone && !suspects.contains(link.player)
-    }
-
-    /// Repeats our suspicions to the others, and disconnects the seats that all agree on.
-    pub(super) fn agree_on_suspects(&mut self) {
-        let Some(departures) = self.play.as_ref().map(|play| &play.departures) else { return };
-        if !self.is_agreeing() || departures.is_calm() {
-            return;
+    /// Nothing is accepted from these seats directly any more.
+    fn keep_out(&mut self, seats: Seats) {
+        let departures = &mut self.play.departures;
+        (departures.suspects, departures.send_at) = (departures.suspects.union(seats), self.now);
+        for link in self.links.iter_mut().filter(|link| seats.contains(link.player)) {
+            link.is_suspect = true;
         }
-        if self.now >= departures.send_at
-            && let Some(suspicion) = self.suspicion(departures.suspects)
-        {
-            let mut again = SUSPICION_EVERY;
-            for link in self.links_to(self.others_here()) {
-                self.send(link, PacketId::Suspicion, &suspicion);
-                again = again.max(self.timeout_of(link, SUSPICION_EVERY));
-            }
-            let send_at = self.now.plus(again);
-            if let Some(play) = &mut self.play {
-                play.departures.send_at = send_at;
-            }
-        }
-        self.suspect_dissenters();
-        self.settle_suspects();
-    }
-
-    /// Suspects peers that keep an agreement from settling while it holds the match up: those that name other
-    /// seats, and those that claim inputs of a suspect and do not relay them.
-    fn suspect_dissenters(&mut self) {
-        let others = self.others_here();
-        let now = self.now;
-        let Some(play) = &mut self.play else { return };
-        let suspects = play.departures.suspects;
-        let claims_more = |said: &Suspicion| {
-            let claims = said.seats.iter().zip(&said.held);
-            { claims }
-                .any(|(seat, &held)| suspects.contains(seat) && play.gate.next_needed(seat) < Tick(held))
-        };
-        // A peer that names other seats may still be gathering evidence of its own.
-        let differs: Seats =
-            others.iter().filter(|&player| play.departures.agreed(player).is_none()).collect();
-        let claims: Seats =
-            others.iter().filter(|&player| play.departures.agreed(player).is_some_and(claims_more)).collect();
-        let unchanged = play.departures.unchanged(now, play.gate.next(), claims);
-        let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
-        if !is_held_up {
-            return;
-        }
-        // A whole budget may have to be spent there, and in a match of windows a user decides then.
-        let decide = if self.settings.on_loss == OnLoss::Wait { DECIDE_WITHIN } else { Duration::ZERO };
-        let to_agree = longest(self.settings.timeout) + OWN_EVIDENCE + decide;
-        for link in self.links_to(differs.union(claims)) {
-            let Some(peer) = self.links.get(link) else { continue };
-            let player = peer.player;
-            let (lasted, least) = if differs.contains(player) {
-                (unchanged.lasted, to_agree)
-            } else {
-                (unchanged.claimed[player], AGREE_WITHIN)
-            };
-            if lasted >= least.max(peer.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES)) {
-                self.suspect(player);
-            }
-        }
-    }
-
-    /// Handles a suspicion. Seats without evidence against them here are not suspected because of it; instead
-    /// the peer gets the inputs of theirs that it lacks.
-    pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Handled {
-        let by = self.links.get(link).ok_or(OutOfPlace)?.player;
-        let play = self.play.as_ref().filter(|_| self.is_agreeing()).ok_or(OutOfPlace)?;
-        // No peer can hold inputs that were never committed, and none are committed farther ahead.
-        let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
-        let is_whole = suspicion.seats.bits() >> self.config.seats == 0
-            && suspicion.held.len() == suspicion.seats.count() as usize
-            && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
-            && !suspicion.seats.contains(by);
-        if !is_whole || play.departures.suspects.contains(by) {
-            return Err(OutOfPlace);
-        }
-        let settled = suspicion.seats.intersection(play.departures.departed);
-        if !suspicion.is_settled && self.may_answer(link) {
-            self.relay(link, &suspicion, Tick::NEVER, None);
-            if !settled.is_empty()
-                && let Some(answer) = self.suspicion(settled)
-            {
-                self.send(link, PacketId::Suspicion, &answer);
-            }
-        }
-        let play = self.play.as_mut().ok_or(OutOfPlace)?;
-        play.stalls.names_cause(self.now, by);
-        play.departures.said[by] = Some(suspicion);
-        self.agree_on_suspects();
-        Ok(())
     }
 
     /// Relays new inputs of `player` to peers that do not accept them from it directly.
     pub(super) fn relay_onward(&mut self, player: PlayerId, from: Tick) {
         for link in 0..self.links.len() {
-            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            let (play, Some(to)) = (&self.play, self.links.get(link)) else { return };
             let said = play.departures.said[to.player].as_ref();
             let lacks = said.is_some_and(|said| said.seats.contains(player) && !said.is_settled);
             if lacks && to.player != player && !to.is_gone {
@@ -353,7 +209,7 @@ impl LockstepSession {
     /// Fair: a peer has committed to its inputs from `from` on, and may know those of the peers that it does not hear. What
     /// it lacks before that it asks for again.
     pub(super) fn relay_released(&mut self, link: usize, from: Tick) {
-        let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+        let (play, Some(to)) = (&self.play, self.links.get(link)) else { return };
         let said = play.departures.said[to.player].as_ref().filter(|said| !said.is_settled).cloned();
         if let Some(mut said) = said {
             said.held.iter_mut().for_each(|held| *held = from.0.max(*held));
@@ -365,7 +221,7 @@ impl LockstepSession {
     /// which that one has committed to its own: their authors did not wait for it.
     pub(super) fn relay(&mut self, link: usize, lacking: &Suspicion, before: Tick, head: Option<Head>) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
-        let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+        let (play, Some(to)) = (&self.play, self.links.get(link)) else { return };
         let (gate, may_know) = (&play.gate, play.fair.as_ref().map(|fair| fair.until(to.player)));
         for (player, &from) in lacking.seats.iter().zip(&lacking.held) {
             if player == self.me {
@@ -394,10 +250,10 @@ impl LockstepSession {
         self.send_relayed(link, &relayed);
     }
 
-    /// Handles inputs of a missing seat, relayed by a peer that has them.
-    pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Handled {
+    /// Takes inputs of a missing seat, relayed by a peer that has them.
+    pub(super) fn take_relayed(&mut self, link: usize, relayed: &Relayed) -> Handled {
         let (player, by, now) = (relayed.player, self.links.get(link).ok_or(OutOfPlace)?.player, self.now);
-        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let play = &mut self.play;
         let suspects = play.departures.suspects;
         let is_suspect = suspects.contains(player);
         // Any other seat speaks for itself, unless it claims to have run ticks without sending its inputs for them, or
@@ -410,35 +266,64 @@ impl LockstepSession {
             return Err(OutOfPlace);
         }
         // All of it is validated before any of it is used.
-        let is_input = |bytes: &[u8]| crate::wire::message::decode::<sim::PlayerInput>(bytes).is_ok();
-        if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
-            return Err(OutOfPlace);
-        }
+        let inputs = relayed.inputs.iter().map(|bytes| decode_relayed(bytes));
+        let inputs = inputs.collect::<Result<ArrayVec<EncodedInput, RELAYED_MAX>, _>>()?;
         let claimed = if is_relayed { before.since(Tick(relayed.first)) as usize } else { 0 };
-        for (tick, bytes) in (relayed.first..).map(Tick).zip(relayed.inputs.iter().take(claimed)) {
-            play.gate.push(now, player, tick, bytes)?;
+        play.gate.push(now, player, Tick(relayed.first), inputs.iter().take(claimed))?;
+        if claimed < inputs.len() {
+            return self.take_signed(by, relayed, &inputs);
         }
-        if claimed < relayed.inputs.len() {
-            return self.take_signed(by, relayed);
-        }
-        self.settle_suspects();
         Ok(())
     }
 
-    /// Disconnects suspects that all remaining peers have disconnected. They agreed while this peer named the same seats;
-    /// since then it may suspect another, against which they have no evidence, and then it never agrees with them again.
-    fn follow_settled(&mut self, others: Seats) {
-        let Some(play) = &self.play else { return };
-        let (departures, gate) = (&play.departures, &play.gate);
+    /// Suspects that all remaining peers have disconnected, and from which tick on. They agreed while this peer named the same
+    /// seats; since then it may suspect another, against which they have no evidence, and then it never agrees with them
+    /// again.
+    fn settled(&self, others: Seats) -> ArrayVec<(PlayerId, Tick), PLAYERS_MAX> {
+        let (departures, gate) = (&self.play.departures, &self.play.gate);
         let settled = departures.open().iter().filter_map(|player| {
             let tick = departures.settled_at(others, player)?;
             // Not if the tick has run here, or inputs before it are missing.
             (gate.next() <= tick && tick <= gate.next_needed(player)).then_some((player, tick))
         });
-        let settled: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> = settled.collect();
-        for (player, tick) in settled {
-            self.depart(player, tick, !self.leavers().contains(player));
+        settled.collect()
+    }
+
+    /// The peers that keep an agreement from settling while it holds the match up: those that name other
+    /// seats, and those that claim inputs of a suspect and do not relay them.
+    fn dissenters(&mut self) -> Seats {
+        let others = self.others_here();
+        let now = self.now;
+        let play = &mut self.play;
+        let suspects = play.departures.suspects;
+        let claims_more = |said: &Suspicion| {
+            let claims = said.seats.iter().zip(&said.held);
+            { claims }
+                .any(|(seat, &held)| suspects.contains(seat) && play.gate.next_needed(seat) < Tick(held))
+        };
+        // A peer that names other seats may still be gathering evidence of its own.
+        let differs: Seats =
+            others.iter().filter(|&player| play.departures.agreed(player).is_none()).collect();
+        let claims: Seats =
+            others.iter().filter(|&player| play.departures.agreed(player).is_some_and(claims_more)).collect();
+        let unchanged = play.departures.unchanged(now, play.gate.next(), claims);
+        let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
+        if !is_held_up {
+            return Seats::default();
         }
+        // A whole budget may have to be spent there, and in a match of windows a user decides then.
+        let decide = if self.settings.on_loss == OnLoss::Wait { DECIDE_WITHIN } else { Duration::ZERO };
+        let to_agree = longest(self.settings.timeout) + OWN_EVIDENCE + decide;
+        let lasts = |link: &&Link| {
+            let (lasted, least) = if differs.contains(link.player) {
+                (unchanged.lasted, to_agree)
+            } else {
+                (unchanged.claimed[link.player], AGREE_WITHIN)
+            };
+            let tries = link.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES);
+            differs.union(claims).contains(link.player) && lasted >= least.max(tries)
+        };
+        self.links.iter().filter(lasts).map(|link| link.player).collect()
     }
 
     /// The seats that have said that they leave.
@@ -446,20 +331,127 @@ impl LockstepSession {
         self.links.iter().filter(|link| link.left_at.is_some()).map(|link| link.player).collect()
     }
 
+    /// The links to these seats.
+    fn links_to(&self, seats: Seats) -> impl Iterator<Item = usize> + use<> {
+        let links: ArrayVec<usize, PLAYERS_MAX> = self
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| seats.contains(link.player))
+            .map(|(at, _)| at)
+            .collect();
+        links.into_iter()
+    }
+
+    fn link_of(&self, player: PlayerId) -> Option<usize> {
+        self.links.iter().position(|link| link.player == player)
+    }
+}
+
+impl Lockstep {
+    /// Suspects this seat: it is silent, or the others have given it up.
+    pub(super) fn suspect(&mut self, player: PlayerId) {
+        if self.mesh.play.departures.suspects.contains(player) {
+            return;
+        }
+        self.mesh.keep_out(Seats::one(player));
+        if let Some(link) = self.mesh.link_of(player) {
+            // So that this peer, too, gets the missing inputs from the others.
+            self.mesh.send(link, PacketId::Bye, &Bye::Dropped);
+        }
+        if self.mesh.others_here().is_empty() {
+            // There is nobody left to agree with.
+            self.close(End::PeerLost(player));
+        }
+    }
+
+    /// The last of the other players, if it is lost or has spent its budget, and since when: when it was last heard, or
+    /// began to hold the match up.
+    #[must_use]
+    pub fn lost(&self) -> Option<(PlayerId, Time)> {
+        let running = self.phase.is_running().then_some(&self.mesh.play)?;
+        let player = running.departures.awaited().or_else(|| self.mesh.held_up_by_last())?;
+        let heard_at = self.mesh.links.iter().find(|link| link.player == player)?.connection.heard_at;
+        Some((player, running.stalls.since(player).map_or(heard_at, |since| since.min(heard_at))))
+    }
+
+    /// Stops waiting: the match ends with the other player lost. Has no effect while nobody is.
+    pub fn claim(&mut self) {
+        let Some((player, _)) = self.lost() else { return };
+        if let Some(link) = self.mesh.link_of(player) {
+            // In case that peer becomes reachable again.
+            self.mesh.send(link, PacketId::Bye, &Bye::Dropped);
+        }
+        self.close(End::PeerLost(player));
+    }
+
+    /// Repeats our suspicions to the others, and disconnects the seats that all agree on.
+    pub(super) fn agree_on_suspects(&mut self) {
+        let departures = &self.mesh.play.departures;
+        if !self.phase.is_agreeing() || departures.is_calm() {
+            return;
+        }
+        if self.mesh.now >= departures.send_at {
+            let suspicion = self.mesh.suspicion(departures.suspects);
+            let mut again = SUSPICION_EVERY;
+            for link in self.mesh.links_to(self.mesh.others_here()) {
+                self.mesh.send(link, PacketId::Suspicion, &suspicion);
+                again = again.max(self.mesh.timeout_of(link, SUSPICION_EVERY));
+            }
+            let send_at = self.mesh.now.plus(again);
+            self.mesh.play.departures.send_at = send_at;
+        }
+        for player in self.mesh.dissenters().iter() {
+            self.suspect(player);
+        }
+        self.settle_suspects();
+    }
+
+    /// Handles a suspicion. Seats without evidence against them here are not suspected because of it; instead
+    /// the peer gets the inputs of theirs that it lacks.
+    pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Handled {
+        let by = self.mesh.links.get(link).ok_or(OutOfPlace)?.player;
+        let play = self.phase.is_agreeing().then_some(&self.mesh.play).ok_or(OutOfPlace)?;
+        // No peer can hold inputs that were never committed, and none are committed farther ahead.
+        let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
+        let is_whole = suspicion.seats.bits() >> self.mesh.config.seats == 0
+            && suspicion.held.len() == suspicion.seats.count() as usize
+            && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
+            && !suspicion.seats.contains(by);
+        if !is_whole || play.departures.suspects.contains(by) {
+            return Err(OutOfPlace);
+        }
+        let settled = suspicion.seats.intersection(play.departures.departed);
+        if !suspicion.is_settled && self.mesh.may_answer(link) {
+            self.mesh.relay(link, &suspicion, Tick::NEVER, None);
+            if !settled.is_empty() {
+                let answer = self.mesh.suspicion(settled);
+                self.mesh.send(link, PacketId::Suspicion, &answer);
+            }
+        }
+        let play = &mut self.mesh.play;
+        play.stalls.names_cause(self.mesh.now, by);
+        play.departures.said[by] = Some(suspicion);
+        self.agree_on_suspects();
+        Ok(())
+    }
+
     /// Disconnects the suspects once all remaining peers name the same seats and their inputs have arrived.
-    fn settle_suspects(&mut self) {
-        let others = self.others_here();
-        self.follow_settled(others);
-        let Some(play) = &self.play else { return };
+    pub(super) fn settle_suspects(&mut self) {
+        let others = self.mesh.others_here();
+        for (player, tick) in self.mesh.settled(others) {
+            self.depart(player, tick, !self.mesh.leavers().contains(player));
+        }
+        let play = &self.mesh.play;
         let departures = &play.departures;
         let open = departures.open();
         let Some(first) = open.iter().next() else { return };
         if !others.iter().all(|player| departures.agreed(player).is_some()) {
             return;
         }
-        let left = self.leavers();
-        let living = others.union(open.difference(left)).with(self.me);
-        let here = others.with(self.me);
+        let left = self.mesh.leavers();
+        let living = others.union(open.difference(left)).with(self.mesh.me);
+        let here = others.with(self.mesh.me);
         let has_lowest = living.iter().next() == here.iter().next();
         if here.count() * 2 < living.count() || (here.count() * 2 == living.count() && !has_lowest) {
             // The others are the majority: the match continues there.
@@ -485,28 +477,29 @@ impl LockstepSession {
     /// Begins the disconnect of players who have said that they leave and whose inputs have all arrived. It
     /// is agreed like any other, because a peer could say goodbye to some and play on with others.
     pub(super) fn settle_leavers(&mut self) {
-        let Some(play) = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)) else { return };
-        let departures = &mut play.departures;
+        if !self.phase.is_running() {
+            return;
+        }
+        let play = &self.mesh.play;
         let leaves = |link: &&Link| {
             let is_here = |tick| play.gate.next_needed(link.player) >= tick;
-            !link.is_gone && !departures.suspects.contains(link.player) && link.left_at.is_some_and(is_here)
+            link.is_direct() && link.left_at.is_some_and(is_here)
         };
-        let leavers: Seats = self.links.iter().filter(leaves).map(|link| link.player).collect();
+        let leavers: Seats = self.mesh.links.iter().filter(leaves).map(|link| link.player).collect();
         if leavers.is_empty() {
             return;
         }
-        departures.suspects = departures.suspects.union(leavers);
-        departures.send_at = self.now;
-        for link in self.links_to(leavers) {
+        self.mesh.keep_out(leavers);
+        for link in self.mesh.links_to(leavers) {
             // All its inputs have arrived; it need not wait for their acknowledgement.
-            self.send(link, PacketId::Bye, &Bye::Dropped);
+            self.mesh.send(link, PacketId::Bye, &Bye::Dropped);
         }
         self.agree_on_suspects();
     }
 
     /// From `tick` on this seat has no input, here and at all remaining peers.
     fn depart(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
-        let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
+        let (Some(link), play) = (self.mesh.link_of(player), &mut self.mesh.play) else { return };
         if play.gate.disconnect_at(player, tick).is_err() {
             // What the others have agreed on can no longer be played here.
             self.close(End::PeerLost(player));
@@ -518,40 +511,16 @@ impl LockstepSession {
         if let Some(fair) = &mut play.fair {
             fair.lead.forget(link);
         }
-        if let Some(peer) = self.links.get_mut(link) {
+        if let Some(peer) = self.mesh.links.get_mut(link) {
             peer.is_gone = true;
         }
-        self.forget_what_all_know();
-        let is_last = self.links.iter().all(|link| link.is_gone);
+        self.mesh.forget_what_all_know();
+        let is_last = self.mesh.links.iter().all(|link| link.is_gone);
         if is_last {
             self.close(if is_lost { End::PeerLost(player) } else { End::PeerLeft(player) });
         } else {
-            self.out.event(Event::Departed { player, tick, is_lost });
+            self.mesh.out.event(Event::Departed { player, tick, is_lost });
         }
-    }
-
-    /// A peer no longer accepts anything from this one, and sends nothing: either others relay between the
-    /// two, or it has continued without this peer.
-    pub(super) fn on_dropped(&mut self, player: PlayerId) {
-        if matches!(self.phase, Phase::Running) {
-            self.suspect(player);
-        }
-    }
-
-    /// The links to these seats.
-    fn links_to(&self, seats: Seats) -> impl Iterator<Item = usize> + use<> {
-        let links: ArrayVec<usize, PLAYERS_MAX> = self
-            .links
-            .iter()
-            .enumerate()
-            .filter(|(_, link)| seats.contains(link.player))
-            .map(|(at, _)| at)
-            .collect();
-        links.into_iter()
-    }
-
-    fn link_of(&self, player: PlayerId) -> Option<usize> {
-        self.links.iter().position(|link| link.player == player)
     }
 }
 

@@ -1,40 +1,25 @@
 //! A fair match: commitments on their way, and inputs revealed once all commitments of their tick are here
 //! ([`FairPlay`]).
 
+use super::Mesh;
 use super::play::Play;
-use super::{LockstepSession, Phase};
 use crate::connection::keys::SecretRng;
-use crate::connection::protection::BODY_BYTES_MAX;
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::lockstep::fair::FairPlay;
-use crate::table::delay::{BEYOND_OTHERS_MAX_US, DelayControl};
-use crate::table::link::{Front, Link};
+use crate::play::delay::{BEYOND_OTHERS_MAX_US, DelayControl};
+use crate::play::link::{Front, Link};
 use crate::time::Time;
 use crate::wire::fair_inputs::{
-    COMMITMENTS_PER_DATAGRAM_MAX, Commitment, FAIR_BYTES_MAX, FairHeader, Nonce, decode_fair_inputs,
-    write_fair_inputs,
+    COMMITMENTS_PER_DATAGRAM_MAX, Commitment, FAIR_BYTES_MAX, FairHeader, Nonce, PeerInputs,
+    decode_fair_inputs, encode_fair_inputs,
 };
-use crate::wire::inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs};
-use crate::wire::message::{Body, Malformed, Seats};
+use crate::wire::input::{INPUTS_PER_DATAGRAM_MAX, count_fitting};
+use crate::wire::inputs::decode_inputs;
+use crate::wire::limits::BODY_BYTES_MAX;
+use crate::wire::message::{Body, Malformed, MatchConfig, Seating, Seats};
 use alloc::boxed::Box;
 use arrayvec::ArrayVec;
-use rand_chacha::rand_core::Rng as _;
 use sim::{PlayerId, Tick};
-use zeroize::Zeroizing;
-
-/// Content of a PlayerInput datagram, in a match of either kind.
-pub(super) struct Said<'a> {
-    pub(super) header: InputsHeader,
-    pub(super) inputs: Inputs<'a>,
-    pub(super) fair: Option<SaidFair<'a>>,
-}
-
-/// Additional content in a fair match.
-pub(super) struct SaidFair<'a> {
-    header: FairHeader,
-    commitments: &'a [Commitment],
-    nonces: &'a [Nonce],
-}
 
 /// New data of a datagram, by the first tick that was missing.
 #[derive(Clone, Copy, Default)]
@@ -44,15 +29,30 @@ pub(super) struct Fresh {
 }
 
 impl Play {
-    /// Reads the body of a PlayerInput datagram.
-    pub(super) fn read<'a>(&self, body: &'a [u8]) -> Result<Said<'a>, Malformed> {
-        if self.fair.is_none() {
-            let (header, inputs) = decode_inputs(body)?;
-            return Ok(Said { header, inputs, fair: None });
+    /// Before tick 0: prepares a fair match, if it is one.
+    pub(super) fn prepare_fair(
+        &mut self,
+        now: Time,
+        config: &MatchConfig,
+        seating: &Seating,
+        rng: SecretRng,
+        links: usize,
+    ) {
+        if config.is_fair {
+            let mut lead = DelayControl::new(now, links, 0, self.own.clock.tick_us(), false);
+            lead.count_farthest();
+            self.own.delay.count_farthest();
+            self.fair = Some(Box::new(FairPlay::new(seating, rng, lead)));
         }
-        let read = decode_fair_inputs(body)?;
-        let fair = SaidFair { header: read.fair, commitments: read.commitments, nonces: read.nonces };
-        Ok(Said { header: read.header, inputs: read.inputs, fair: Some(fair) })
+    }
+
+    /// Reads the body of a PlayerInput datagram.
+    pub(super) fn read<'a>(&self, body: &'a [u8]) -> Result<PeerInputs<'a>, Malformed> {
+        if self.fair.is_some() {
+            return decode_fair_inputs(body);
+        }
+        let (header, inputs) = decode_inputs(body)?;
+        Ok(PeerInputs { fair: FairHeader::default(), commitments: &[], header, inputs, nonces: &[] })
     }
 
     /// The first tick whose own input the others may not know yet.
@@ -67,9 +67,9 @@ impl Play {
 
     /// Returns the inputs of this player that a peer claims to have, if that is possible; `wanted` is the first input
     /// that it lacks.
-    pub(super) fn acknowledged(&self, wanted: Tick, said: &Said<'_>) -> Option<Front> {
-        let ahead = said.fair.as_ref().map_or(0, |fair| u32::from(fair.header.ahead));
-        let (has, most) = (Front { inputs: wanted, commitments: wanted.plus(ahead) }, self.front());
+    pub(super) fn acknowledged(&self, wanted: Tick, said: &PeerInputs<'_>) -> Option<Front> {
+        let (commitments, most) = (wanted.plus(said.fair.ahead.into()), self.front());
+        let has = Front { inputs: wanted, commitments };
         (has.inputs <= most.inputs && has.commitments <= most.commitments).then_some(has)
     }
 
@@ -104,14 +104,13 @@ impl Play {
     }
 
     /// The body of a datagram with the commitments and the revealed inputs from there on, and what did not fit.
-    pub(super) fn write_fair_inputs_from(
+    pub(super) fn encode_fair_inputs_from(
         &self,
         fair: &FairPlay,
         me: PlayerId,
         link: &Link,
         from: Front,
-        body: &mut Body,
-    ) -> Front {
+    ) -> (Body, Front) {
         // What is no longer kept others pass on.
         let inputs = from.inputs.max(self.own.inputs.first_kept());
         let from = Front { inputs, commitments: from.commitments.max(inputs) };
@@ -120,14 +119,11 @@ impl Play {
         let commitments_next = from.commitments.plus(commitments.len() as u32);
         // An input never arrives before its commitment.
         let revealed = fair.revealed().min(commitments_next);
-        let (mut nonces, mut bytes) = (ArrayVec::<Nonce, INPUTS_PER_DATAGRAM_MAX>::new(), FAIR_BYTES_MAX);
-        for sealed in self.own.inputs.since(from.inputs).take_while(|sealed| sealed.tick < revealed) {
-            bytes += size_of::<Nonce>() + 1 + if sealed.is_held { 0 } else { sealed.short.len() };
-            if bytes > BODY_BYTES_MAX || nonces.is_full() {
-                break;
-            }
-            nonces.push(fair.nonce(sealed.tick));
-        }
+        let opened = || self.short_inputs(from.inputs).take(revealed.since(from.inputs) as usize);
+        let count = count_fitting(opened(), BODY_BYTES_MAX - FAIR_BYTES_MAX, size_of::<Nonce>());
+        let next = from.inputs.plus(count.into());
+        let nonces: ArrayVec<Nonce, INPUTS_PER_DATAGRAM_MAX> =
+            (from.inputs.0..next.0).map(|tick| fair.nonce(Tick(tick))).collect();
         let (margin_tick, margin) = link.commitment_margin.report(fair.until(link.player));
         let header = FairHeader {
             count: commitments.len() as u8,
@@ -136,11 +132,9 @@ impl Play {
             margin_tick,
             margin,
         };
-        let inputs = self.header(link, from.inputs, nonces.len() as u8);
-        let next = from.inputs.plus(nonces.len() as u32);
-        let opened = self.short_inputs(from.inputs);
-        write_fair_inputs(body, &header, &commitments, &inputs, opened, &nonces);
-        Front { inputs: next, commitments: commitments_next }
+        let inputs = self.header(link, from.inputs, count);
+        let body = encode_fair_inputs(&header, &commitments, &inputs, opened(), &nonces);
+        (body, Front { inputs: next, commitments: commitments_next })
     }
 
     /// Whether the player has committed to all of the fresh inputs. `first` is the tick of the first nonce.
@@ -152,65 +146,41 @@ impl Play {
         ticks
             .zip(nonces)
             .zip(&self.fresh.inputs)
-            .all(|((tick, nonce), input)| fair.opens(player, tick, nonce, input))
+            .all(|((tick, nonce), input)| fair.opens(player, tick, nonce, input.alone()))
     }
 }
 
-impl LockstepSession {
-    /// Prepares a fair match, if it is one.
-    pub(super) fn prepare_fair(&mut self) {
-        let (Some(play), Some(seated)) = (&mut self.play, &self.seated) else { return };
-        if self.config.is_fair {
-            let mut seed = Zeroizing::new([0; 32]);
-            self.rng.fill_bytes(&mut *seed);
-            let mut lead = DelayControl::new(self.now, self.links.len(), 0, play.own.clock.tick_us(), false);
-            lead.count_farthest();
-            play.own.delay.count_farthest();
-            let fair = FairPlay::new(&seated.seating, SecretRng::new(&seed), lead);
-            play.fair = Some(Box::new(fair));
-        }
-        let way_us = self.way_guess_us();
-        if let Some(play) = &mut self.play {
-            play.restart_delay(way_us);
-        }
-    }
-
+impl Mesh {
     /// Takes in the commitments and inputs of a datagram; `first` is the tick of its first input.
     pub(super) fn take_inputs(
         &mut self,
         link: usize,
         first: Tick,
-        said: &Said<'_>,
+        said: &PeerInputs<'_>,
+        is_running: bool,
     ) -> Result<Fresh, DropCause> {
-        let (now, is_running) = (self.now, matches!(self.phase, Phase::Running));
-        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let now = self.now;
+        let play = &mut self.play;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         let player = peer.player;
+        let lacked = play.gate.next_needed(player);
+        play.fresh.read(&play.gate, player, first, said.inputs.clone())?;
         if play.departures.suspects().contains(player) {
             return Ok(Fresh::default());
         }
-        let lacked = play.gate.next_needed(player);
-        play.fresh.read(&play.gate, player, first, said.inputs.clone()).ok_or(DropCause::Malformed)?;
         let mut fresh = Fresh::default();
-        if let (Some(fair), Some(said)) = (&mut play.fair, &said.fair) {
+        if let Some(fair) = &mut play.fair {
             let before = fair.until(player);
-            let from = first.plus(u32::from(said.header.offset));
+            let from = first.plus(said.fair.offset.into());
             fair.take(player, from, said.commitments, play.gate.next())?;
             fresh.commitments = (fair.until(player) > before).then_some(before);
             // A datagram that was lost had the commitments to the rest: both come again.
-            play.fresh.keep_before(fair.until(player), lacked);
+            play.fresh.inputs.truncate(fair.until(player).since(lacked) as usize);
             if !play.opens_fresh(player, first, said.nonces) {
-                // It has chosen its input after it has seen those of others, or would have liked to.
-                if self.is_agreeing() {
-                    self.suspect(player);
-                }
                 return Err(DropCause::FalseReveal);
             }
         }
-        play.gate.push_all(now, player, lacked, &play.fresh.inputs)?;
-        for (tick, given) in play.fresh.given.drain(..) {
-            peer.given.keep(tick, given);
-        }
+        play.gate.push(now, player, lacked, play.fresh.inputs.iter())?;
         fresh.inputs = (play.gate.next_needed(player) > lacked).then_some(lacked);
         // Datagrams that waited while this computer was suspended do not measure the network.
         if is_running && now >= play.ignore_samples_until {
@@ -229,10 +199,10 @@ impl LockstepSession {
 
     /// Learns from a peer how long before they were due our inputs, and commitments, arrived there. `wanted` is the
     /// first input that it lacks.
-    pub(super) fn hear_margins(&mut self, link: usize, wanted: Tick, said: &Said<'_>) -> Handled {
+    pub(super) fn hear_margins(&mut self, link: usize, wanted: Tick, said: &PeerInputs<'_>) -> Handled {
         let farthest_us = self.farthest_us();
-        let is_of_two = self.links.iter().filter(|link| self.is_direct(link)).count() == 1;
-        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let is_of_two = self.links.iter().filter(|link| link.is_direct()).count() == 1;
+        let play = &mut self.play;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         let tick_us = play.own.clock.tick_us();
         let apart = peer.ahead.is_some_and(|ahead| (tick_us + 1..=ahead.most_us).contains(&ahead.us.abs()));
@@ -253,9 +223,11 @@ impl LockstepSession {
             control.limit(link, most_us + offset_us);
             control.observe(link, (sent_us - margin_us).min(most_us), apart);
         }
-        let Some(fair) = &said.fair else { return Ok(()) };
-        let wanted = wanted.plus(u32::from(fair.header.ahead));
-        let heard = peer.commitment_margin.hear(wanted, (fair.header.margin_tick, fair.header.margin))?;
+        if play.fair.is_none() {
+            return Ok(());
+        }
+        let wanted = wanted.plus(said.fair.ahead.into());
+        let heard = peer.commitment_margin.hear(wanted, (said.fair.margin_tick, said.fair.margin))?;
         let heard = heard.and_then(|(tick, margin_us)| Some((play.own.inputs.committed(tick)?, margin_us)));
         if let Some((sealed, margin_us)) = heard {
             // The peer's inputs then go on to the others, whose distance from it is not known here; by way of this
@@ -269,8 +241,8 @@ impl LockstepSession {
 
     /// Returns the total requirement of the two longest links to this peer; of the only one, once.
     fn farthest_us(&self) -> i64 {
-        let tick_us = self.play.as_ref().map_or(0, |play| play.own.clock.tick_us());
-        let here = self.links.iter().filter(|link| self.is_direct(link));
+        let tick_us = self.play.own.clock.tick_us();
+        let here = self.links.iter().filter(|link| link.is_direct());
         let mut most: ArrayVec<i64, { sim::PLAYERS_MAX - 1 }> =
             here.map(|link| link.required_max_us(tick_us)).collect();
         most.sort_unstable();

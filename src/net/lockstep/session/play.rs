@@ -7,30 +7,28 @@ use core::time::Duration;
 
 use super::departure::{ASK_LOST_EVERY, Departures};
 use super::stalls::Stalls;
-use super::{LEAD_TICKS_MAX, LockstepSession};
+use super::{LEAD_TICKS_MAX, Lockstep, Mesh};
 use crate::connection::LOSSY_PER_MILLE;
-use crate::connection::protection::BODY_BYTES_MAX;
-use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{DueTick, Stall, StallCause};
 use crate::lockstep::desync::History;
 use crate::lockstep::fair::FairPlay;
-use crate::lockstep::gate::{CanonicalInput, Lockstep, canonical};
+use crate::lockstep::gate::Gate;
 use crate::lockstep::heads::Heads;
-use crate::table::clock::{LONG_STALL, TickClock};
-use crate::table::delay::InputDelay;
-use crate::table::link::{Front, Link};
-use crate::table::local_inputs::COMMITTED_MAX;
-use crate::table::own_inputs::OwnInputs;
-use crate::table::settings::Settings;
+use crate::play::clock::{LONG_STALL, TickClock};
+use crate::play::link::{Front, Link};
+use crate::play::local_inputs::COMMITTED_MAX;
+use crate::play::own_inputs::OwnInputs;
+use crate::room::settings::InputDelay;
+use crate::room::settings::Settings;
 use crate::time::Time;
-use crate::wire::given::{Given, GivenTimes, decode_input};
-use crate::wire::inputs::{HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, write_inputs};
-use crate::wire::message::{Body, MatchConfig, PacketId};
+use crate::wire::given::{Given, GivenTimes};
+use crate::wire::input::{EncodedInput, INPUTS_PER_DATAGRAM_MAX, Inputs, count_fitting, encode_input};
+use crate::wire::inputs::{HEADER_BYTES_MAX, InputsHeader, encode_inputs};
+use crate::wire::limits::BODY_BYTES_MAX;
+use crate::wire::message::{Body, Malformed, MatchConfig, PacketId};
 use crate::wire::short::restore;
-use sim::{
-    Command, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick,
-    TickInputs,
-};
+use sim::{Command, HashChain, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, TickInputs};
 
 /// Most time between the beginnings of two peers: as far as a start can be named ahead.
 const START_APART_MAX: Duration = Duration::from_secs(10);
@@ -43,7 +41,7 @@ const BURST_MAX: usize = 4;
 /// A peer's state while ticks run.
 pub(super) struct Play {
     pub(super) own: OwnInputs,
-    pub(super) gate: Lockstep,
+    pub(super) gate: Gate,
     pub(super) history: History,
     pub(super) departures: Departures,
     pub(super) stalls: Stalls,
@@ -64,32 +62,34 @@ pub(super) struct Play {
 }
 
 impl Play {
-    pub(super) fn new(now: Time, config: &MatchConfig, settings: &Settings, links: usize) -> Self {
-        let own = OwnInputs::new(now, config.tick_rate, settings.input_delay, links);
+    /// Before tick 0, which is due at `begin`.
+    pub(super) fn new(
+        (now, begin): (Time, Time),
+        config: &MatchConfig,
+        settings: &Settings,
+        links: usize,
+    ) -> Self {
+        let mut own = OwnInputs::new(now, config.tick_rate, settings.input_delay, links);
+        own.clock = TickClock::new(own.clock.rate(), now, begin);
         let tick = Duration::from_micros(own.clock.tick_us().unsigned_abs());
+        let mut stalls = Stalls::new(tick, settings.timeout, settings.input_delay);
+        // Not all may have been told the same instant.
+        stalls.excuse_all_until(begin.plus(START_APART_MAX));
         Self {
             own,
-            gate: Lockstep::new(usize::from(config.seats)),
+            gate: Gate::new(usize::from(config.seats)),
             history: History::new(),
             departures: Departures::default(),
-            stalls: Stalls::new(tick, settings.timeout, settings.input_delay),
+            stalls,
             slept: None,
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
-            ran_at: now,
+            ran_at: begin,
             ignore_samples_until: now,
             fresh: FreshInputs::new(),
             fair: None,
             heads: None,
         }
-    }
-
-    /// Tick 0 is agreed.
-    pub(super) fn begin(&mut self, now: Time, begin: Time) {
-        self.own.clock = TickClock::new(self.own.clock.rate(), now, begin);
-        self.ran_at = begin;
-        // Not all may have been told the same instant.
-        self.stalls.excuse_all_until(begin.plus(START_APART_MAX));
     }
 
     /// Takes out the next tick if it is due and complete.
@@ -146,8 +146,8 @@ impl Play {
                 return self.own.inputs.take_given(count);
             }
             let link = links.iter().find(|link| link.player == player);
-            let known =
-                link.and_then(|link| Some(link.connection.clock.all_here(link.given.of(inputs.tick)?, now)));
+            let given = self.gate.given(player, inputs.tick);
+            let known = link.zip(given).map(|(link, given)| link.connection.clock.all_here(&given, now));
             known.unwrap_or_default()
         };
         inputs.iter().map(given).collect()
@@ -228,9 +228,9 @@ impl Play {
             // The local input takes the same path as all others: encoded, pushed, decoded.
             if let Some(own) = self.own.inputs.committed(tick) {
                 #[expect(clippy::expect_used, reason = "the commit limit is within what the gate accepts")]
-                self.gate.push(now, me, tick, own.input()).expect("within the lead");
+                self.gate.push(now, me, tick, core::iter::once(&own.bytes)).expect("within the lead");
                 if let Some(fair) = &mut self.fair {
-                    fair.commit(me, tick, own.input());
+                    fair.commit(me, tick, own.bytes.alone());
                 }
             }
             sealed = true;
@@ -238,25 +238,17 @@ impl Play {
         sealed
     }
 
-    /// Writes the body of a datagram with what the peer lacks from there on; what did not fit.
-    fn write_inputs_from(&self, me: PlayerId, link: &Link, from: Front, body: &mut Body) -> Front {
-        body.clear();
+    /// The body of a datagram with what the peer lacks from there on, and what did not fit.
+    fn encode_inputs_from(&self, me: PlayerId, link: &Link, from: Front) -> (Body, Front) {
         if let Some(fair) = &self.fair {
-            return self.write_fair_inputs_from(fair, me, link, from, body);
+            return self.encode_fair_inputs_from(fair, me, link, from);
         }
         // What is no longer kept others pass on.
         let from = from.inputs.max(self.own.inputs.first_kept());
-        let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
-        for sealed in self.own.inputs.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
-            bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
-            if bytes > BODY_BYTES_MAX {
-                break;
-            }
-            count += 1;
-        }
-        write_inputs(body, &self.header(link, from, count), self.short_inputs(from));
+        let count = count_fitting(self.short_inputs(from), BODY_BYTES_MAX - HEADER_BYTES_MAX, 0);
+        let body = encode_inputs(&self.header(link, from, count), self.short_inputs(from));
         let next = from.plus(u32::from(count));
-        Front { inputs: next, commitments: next }
+        (body, Front { inputs: next, commitments: next })
     }
 
     /// The own inputs from `from` on, as they follow a header.
@@ -282,11 +274,11 @@ impl Play {
     }
 }
 
-impl LockstepSession {
+impl Mesh {
     /// Does everything that is due while ticks run.
     pub(super) fn run(&mut self) {
         let (now, me) = (self.now, self.me);
-        let Some(play) = &mut self.play else { return };
+        let play = &mut self.play;
         play.own.clock.slew(now);
         if let Some(moved) = play.own.advance_delay(now) {
             self.out.event(moved);
@@ -296,7 +288,7 @@ impl LockstepSession {
         play.reveal(now);
         let is_new = sealed || play.must_reveal(now);
         for link in 0..self.links.len() {
-            let Some(peer) = self.links.get(link).filter(|peer| self.is_direct(peer)) else { continue };
+            let Some(peer) = self.links.get(link).filter(|peer| peer.is_direct()) else { continue };
             let is_second = peer.second_at.is_some_and(|at| now >= at);
             let is_again = now >= peer.resend_at;
             let is_deferred = is_new && !is_second && !is_again && self.defers_inputs(link);
@@ -304,7 +296,7 @@ impl LockstepSession {
                 self.send_inputs(link, is_new);
             }
         }
-        if let Some(fair) = self.play.as_mut().and_then(|play| play.fair.as_mut()).filter(|_| is_new) {
+        if let Some(fair) = self.play.fair.as_mut().filter(|_| is_new) {
             fair.has_left();
         }
         self.tell_heads();
@@ -312,7 +304,7 @@ impl LockstepSession {
 
     /// Whether new inputs wait for those of the next tick, since the link cannot carry a datagram for each.
     fn defers_inputs(&mut self, link: usize) -> bool {
-        let Some((play, link)) = self.play.as_ref().zip(self.links.get_mut(link)) else { return false };
+        let (play, Some(link)) = (&self.play, self.links.get_mut(link)) else { return false };
         let tick = Duration::from_micros(play.own.clock.tick_us().unsigned_abs());
         let until = link.connection.pace.defers(self.now, tick);
         link.second_at = until.or(link.second_at);
@@ -321,12 +313,12 @@ impl LockstepSession {
 
     /// The next instant at which [`Self::run`] or a tick is due.
     pub(super) fn next_deadline(&self) -> Option<Time> {
-        let play = self.play.as_ref()?;
+        let play = &self.play;
         let seal = play.own.next_commit_at(play.commit_limit());
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
         let run = (!is_over && play.gate.is_complete()).then(|| play.own.clock.at(tick));
-        let here = self.links.iter().filter(|link| self.is_direct(link));
+        let here = self.links.iter().filter(|link| link.is_direct());
         let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
         let reveal = play.fair.as_ref().and_then(|fair| fair.reveal_at());
         let heads = play.heads.as_ref().filter(|_| play.stalls.is_signing(self.now));
@@ -337,13 +329,12 @@ impl LockstepSession {
     /// Sends all inputs that the peer lacks, with our acknowledgements; schedules the next transmission.
     pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
         let now = self.now;
-        let play = self.play.as_ref()?;
+        let play = &self.play;
         let (peer, until) = (self.links.get(link)?, play.front());
         let mut from = peer.acked;
-        let mut body = Body::new();
         for _ in 0..BURST_MAX {
-            let (play, peer) = (self.play.as_ref()?, self.links.get(link)?);
-            let next = play.write_inputs_from(self.me, peer, from, &mut body);
+            let (play, peer) = (&self.play, self.links.get(link)?);
+            let (body, next) = play.encode_inputs_from(self.me, peer, from);
             self.send_body(link, PacketId::PlayerInput, &body);
             from = next;
             if from.inputs >= until.inputs && from.commitments >= until.commitments {
@@ -353,7 +344,7 @@ impl LockstepSession {
         if !is_new {
             self.out.traffic.retransmissions += 1;
         }
-        let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
+        let (play, link) = (&self.play, self.links.get_mut(link)?);
         let tick = Duration::from_micros(play.own.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
         (link.margin.least, link.commitment_margin.least) = (None, None);
@@ -369,9 +360,14 @@ impl LockstepSession {
         Some(again)
     }
 
-    /// A peer's inputs, with its acknowledgements of ours.
-    pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Handled {
-        let play = self.play.as_ref().ok_or(OutOfPlace)?;
+    /// Takes in a datagram of inputs. Returns how many ticks its sender has run.
+    fn take_datagram(
+        &mut self,
+        link: usize,
+        (body, newest): (&[u8], bool),
+        is_running: bool,
+    ) -> Result<Tick, DropCause> {
+        let play = &self.play;
         let said = play.read(body)?;
         let (header, player) = (&said.header, self.links.get(link).ok_or(OutOfPlace)?.player);
         let first = header.first_near(play.gate.next_needed(player)).ok_or(OutOfPlace)?;
@@ -387,7 +383,7 @@ impl LockstepSession {
         let last = acked.commitments.0.checked_sub(1).map(Tick);
         let sent = last.and_then(|last| Some(play.own.inputs.committed(last)?.at));
         let now = self.now;
-        let fresh = self.take_inputs(link, first, &said)?;
+        let fresh = self.take_inputs(link, first, &said, is_running)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         peer.acknowledge(now, acked, sent);
         let ran_before = peer.claims.ran;
@@ -406,40 +402,53 @@ impl LockstepSession {
             self.relay_released(link, from);
         }
         self.relay_claimed(player, ran_before, ran);
-        self.settle_leavers();
-        let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
-        if has_run {
-            self.compare_chains(ran);
-        }
-        Ok(())
+        Ok(ran)
     }
 
     /// Inputs that every remaining peer has acknowledged need not be resent.
     pub(super) fn forget_what_all_know(&mut self) {
-        let Some(play) = &self.play else { return };
+        let play = &self.play;
         // Others pass on to the rest what they lack.
         let relayed = play.stalls.relayed(self.now);
         let is_asked = |link: &&Link| {
             let lacked = play.own.inputs.since(link.acked.inputs).next();
             let is_late = lacked.is_some_and(|lacked| self.now.since(lacked.at) >= ACKNOWLEDGED_WITHIN);
-            self.is_direct(link) && !relayed.contains(link.player) && !is_late
+            link.is_direct() && !relayed.contains(link.player) && !is_late
         };
         let acked = self.links.iter().filter(is_asked).map(|link| link.acked.inputs).min();
-        let Some(play) = &mut self.play else { return };
+        let play = &mut self.play;
         play.known_to_all = acked.unwrap_or(play.own.inputs.next());
         play.own.inputs.forget(play.known_to_all);
+    }
+}
+
+impl Lockstep {
+    /// A peer's inputs, with its acknowledgements of ours.
+    pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Handled {
+        let taken = self.mesh.take_datagram(link, (body, newest), self.phase.is_running());
+        if let (Err(DropCause::FalseReveal), Some(peer)) = (taken, self.mesh.links.get(link))
+            && self.phase.is_agreeing()
+        {
+            // It has chosen its input after it has seen those of others, or would have liked to.
+            self.suspect(peer.player);
+        }
+        let ran = taken?;
+        self.suspect_false_signers();
+        self.settle_leavers();
+        if ran <= self.mesh.play.history.ran() {
+            self.compare_chains(ran);
+        }
+        Ok(())
     }
 
     /// Compares the hash chain after `ran` ticks with those that peers have reported. True if one differs,
     /// which begins a search.
     pub(super) fn compare_chains(&mut self, ran: Tick) -> bool {
-        let Some(own) = self.play.as_ref().and_then(|play| play.history.chain_after(ran)) else {
-            return false;
-        };
+        let Some(own) = self.mesh.play.history.chain_after(ran) else { return false };
         let differs = |chain: [u8; 2]| chain != low_bits(own);
         // A suspect is being disconnected already, and its claims would only stop the match again.
-        let here = |link: &Link| self.is_direct(link) && link.claims.chain(ran).is_some_and(differs);
-        let link = self.links.iter().position(here);
+        let here = |link: &Link| link.is_direct() && link.claims.chain(ran).is_some_and(differs);
+        let link = self.mesh.links.iter().position(here);
         if let Some(link) = link {
             self.begin_search(link);
         }
@@ -447,69 +456,115 @@ impl LockstepSession {
     }
 }
 
-/// The complete inputs of a datagram that are new here, and when the commands of those that have any were given.
-/// Kept from datagram to datagram for its room: it has some 16 kB, too much to move about with each.
+/// The complete inputs of a datagram that are new here. Kept from datagram to datagram for its room: it has some 30 kB,
+/// too much to move about with each.
 #[derive(Debug)]
 pub(super) struct FreshInputs {
-    pub(super) inputs: Vec<CanonicalInput>,
-    pub(super) given: Vec<(Tick, Given)>,
+    pub(super) inputs: Vec<EncodedInput>,
+    /// Room for the input that is being read.
+    input: PlayerInput,
 }
 
 impl FreshInputs {
     fn new() -> Self {
-        let most = INPUTS_PER_DATAGRAM_MAX;
-        Self { inputs: Vec::with_capacity(most), given: Vec::with_capacity(most) }
+        Self { inputs: Vec::with_capacity(INPUTS_PER_DATAGRAM_MAX), input: PlayerInput::default() }
     }
 
-    /// Takes in those of `inputs`, of the ticks from `first` on, that the gate lacks. `None` if any of them is
-    /// invalid: then the gate takes none of them.
+    /// Takes in those of `inputs`, of the ticks from `first` on, that the gate lacks. The gate takes none of them if one
+    /// is malformed.
     pub(super) fn read(
         &mut self,
-        gate: &Lockstep,
+        gate: &Gate,
         player: PlayerId,
         first: Tick,
-        inputs: Inputs<'_>,
-    ) -> Option<()> {
+        mut inputs: Inputs<'_>,
+    ) -> Result<(), Malformed> {
         self.inputs.clear();
-        self.given.clear();
         let lacked = gate.next_needed(player);
         // After a gap the held control and the named units are unknown. All inputs from the gap on are resent.
-        let Some(known) = lacked.0.checked_sub(first.0) else { return Some(()) };
-        let Some(mut held) = gate.held_before(player, lacked) else { return Some(()) };
-        let mut named = gate.named(player).clone();
-        for (tick, input) in (lacked.0..).map(Tick).zip(inputs.skip(known as usize)) {
-            let input = match input {
-                Some(short) => {
-                    let (input, at) = read_short(&short, held, &mut named)?;
-                    self.given.push((tick, at));
-                    input
-                }
-                None => PlayerInput { hero: held, ..PlayerInput::default() },
-            };
-            held = input.hero;
+        let held = (first <= lacked).then(|| gate.held_before(player, lacked)).flatten();
+        let Some(mut held) = held else { return inputs.finish() };
+        let (mut named, mut given) = (gate.named(player).clone(), Given::new());
+        inputs.pass(lacked.since(first) as usize)?;
+        while !inputs.is_done() {
+            inputs.read(held, &mut self.input, &mut given)?;
+            held = self.input.hero;
+            restore(&mut self.input, &mut named).ok_or(Malformed::NotCanonical(given.len()))?;
             // No peer commits a longer input.
-            self.inputs.push(canonical(&input)?);
+            let input = encode_input(&self.input, &given).ok_or(Malformed::Body(given.len()))?;
+            self.inputs.push(input);
         }
-        Some(())
+        inputs.finish()
     }
-
-    /// Forgets the inputs of the ticks from `until` on; `first` is that of the first input.
-    pub(super) fn keep_before(&mut self, until: Tick, first: Tick) {
-        self.inputs.truncate(until.since(first) as usize);
-        self.given.retain(|&(tick, _)| tick < until);
-    }
-}
-
-/// Expands the short form `short` of an input whose predecessor held `held` and named `named`, with when its
-/// commands were given. `None` if it has a shorter form.
-fn read_short(short: &[u8], held: HeroControl, named: &mut Selection) -> Option<(PlayerInput, Given)> {
-    let (mut input, given) = decode_input(short).ok()?;
-    let holds_only = input.commands.is_empty() && input.hero == held;
-    restore(&mut input, named).filter(|()| !holds_only)?;
-    Some((input, given))
 }
 
 /// The part of a hash chain that goes into every datagram.
 pub(super) fn low_bits(chain: HashChain) -> [u8; 2] {
     (chain.0 as u16).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::input::append_inputs;
+    use sim::{Direction, HeroControl, Selection, UnitId, When};
+
+    const AUTHOR: PlayerId = PlayerId(1);
+
+    fn walks(eighth: u8, commands: &[Command]) -> PlayerInput {
+        let hero = HeroControl { walk: Some(Direction::eighth(eighth)), strike: None };
+        PlayerInput { hero, commands: commands.iter().cloned().collect() }
+    }
+
+    fn hold(units: &[u16]) -> Command {
+        let units: Selection = units.iter().map(|&index| UnitId { index, generation: 0 }).collect();
+        Command::Hold(units, When::Now)
+    }
+
+    fn run(inputs: &[Option<PlayerInput>]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let inputs = inputs.iter().map(|input| Some(encode_input(input.as_ref()?, &[7]).expect("short")));
+        append_inputs(&mut bytes, inputs);
+        bytes
+    }
+
+    /// A gate that has the first two ticks of its author, who walks, and has named a unit.
+    fn gate() -> Gate {
+        let mut gate = Gate::new(2);
+        let inputs =
+            [walks(1, &[]), walks(2, &[hold(&[5])])].map(|input| encode_input(&input, &[]).expect("short"));
+        gate.push(Time(0), AUTHOR, Tick(0), inputs.iter()).expect("near");
+        gate
+    }
+
+    fn read(first: u32, bytes: &[u8], count: u8) -> Result<Vec<EncodedInput>, Malformed> {
+        let mut fresh = FreshInputs::new();
+        let inputs = Inputs::of_datagram(bytes, count)?;
+        fresh.read(&gate(), AUTHOR, Tick(first), inputs).map(|()| fresh.inputs)
+    }
+
+    #[test]
+    fn an_input_is_completed_by_what_was_held_and_named_before_it() {
+        let told =
+            [Some(walks(1, &[])), Some(walks(2, &[hold(&[5])])), None, Some(walks(3, &[hold(&[])])), None];
+        let fresh = read(0, &run(&told), 5).expect("canonical");
+        let whole = [walks(2, &[]), walks(3, &[hold(&[5])]), walks(3, &[])];
+        assert_eq!(fresh.iter().map(EncodedInput::decode).collect::<Vec<_>>(), whole);
+        assert_eq!(fresh[1].given()[..], [7]);
+        let again = read(2, &run(&told[2..]), 3).expect("canonical");
+        assert_eq!(again, fresh, "with or without what is here");
+        assert!(read(2, &run(&[Some(walks(2, &[]))]), 1).is_err(), "said although it is held");
+        assert!(read(2, &run(&[Some(walks(2, &[hold(&[5])]))]), 1).is_err(), "units named again");
+    }
+
+    #[test]
+    fn nothing_is_taken_of_a_datagram_that_is_malformed_anywhere() {
+        let bytes = run(&[None, Some(walks(4, &[Command::Banner])), None]);
+        // From what is lacking on; behind a gap, where nothing can be taken; and of what is here.
+        for (first, taken) in [(2, 3), (3, 0), (0, 1)] {
+            assert_eq!(read(first, &bytes, 3).expect("canonical").len(), taken, "from tick {first}");
+            assert!(read(first, &[&bytes[..], &[0]].concat(), 3).is_err(), "a byte more, from tick {first}");
+            assert!(read(first, &bytes[..bytes.len() - 1], 3).is_err(), "a byte less, from tick {first}");
+        }
+    }
 }

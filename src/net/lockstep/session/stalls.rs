@@ -12,15 +12,15 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{LockstepSession, Phase};
+use super::{Lockstep, Mesh, Phase};
 use crate::event::{End, Event};
 use crate::indexed::BySeat;
-use crate::lockstep::gate::{CanonicalInput, QUEUE_TICKS};
-use crate::table::delay::InputDelay;
-use crate::table::link::Link;
-use crate::table::settings::OnLoss;
-use crate::table::stall_budget::StallBudget;
+use crate::play::link::Link;
+use crate::play::stall_budget::StallBudget;
+use crate::room::settings::{InputDelay, OnLoss};
 use crate::time::Time;
+use crate::wire::input::EncodedInput;
+use crate::wire::limits::QUEUE_TICKS;
 use crate::wire::message::{Head, Relayed, Seats, Suspicion};
 use sim::{PLAYERS_MAX, PlayerId, Tick};
 
@@ -67,7 +67,7 @@ pub(super) struct Stalls {
 struct Run {
     author: PlayerId,
     /// In the order of their ticks, of which each is there once, at most [`QUEUE_TICKS`].
-    inputs: Vec<(Tick, CanonicalInput)>,
+    inputs: Vec<(Tick, EncodedInput)>,
     /// The newest head over them.
     head: Option<Head>,
 }
@@ -81,7 +81,7 @@ struct Help {
     until: Time,
 }
 
-/// Vote on whether the match continues without a player whose budget is spent.
+/// Open question whether the match continues without a player whose budget is spent.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     player: PlayerId,
@@ -148,17 +148,18 @@ impl Stalls {
         &mut self,
         by: PlayerId,
         relayed: &Relayed,
+        inputs: &[EncodedInput],
         from: Tick,
-    ) -> Option<(Head, &[(Tick, CanonicalInput)])> {
+    ) -> Option<(Head, &[(Tick, EncodedInput)])> {
         let run = &mut self.runs[by];
         if run.author != relayed.player {
             (run.author, run.head) = (relayed.player, None);
             run.inputs.clear();
         }
         let (first, until) = (Tick(relayed.first), from.plus(QUEUE_TICKS));
-        let again = first..first.plus(relayed.inputs.len() as u32);
+        let again = first..first.plus(inputs.len() as u32);
         run.inputs.retain(|(tick, _)| *tick >= from && !again.contains(tick));
-        let new = (first.0..).map(Tick).zip(relayed.inputs.iter().cloned());
+        let new = (first.0..).map(Tick).zip(inputs.iter().cloned());
         run.inputs.extend(new.filter(|(tick, _)| (from..until).contains(tick)));
         run.inputs.sort_unstable_by_key(|(tick, _)| *tick);
         run.head = relayed.head.or(run.head);
@@ -197,13 +198,12 @@ fn must_have_signed(link: &Link, next: Tick, late: Duration) -> bool {
     link.claims.ran <= next && late >= within.min(SIGNED_WITHIN_MAX)
 }
 
-impl LockstepSession {
+impl Mesh {
     /// Measures who holds the match up: whose input for the next tick is not here, or not signed, although the tick is due.
-    pub(super) fn note_stalls(&mut self) {
-        let (now, is_running) = (self.now, matches!(self.phase, Phase::Running));
-        let is_outrun =
-            is_running && self.links.iter().any(|link| self.is_direct(link) && self.outruns(link));
-        let Some(play) = &mut self.play else { return };
+    pub(super) fn note_stalls(&mut self, is_running: bool) {
+        let now = self.now;
+        let is_outrun = is_running && self.links.iter().any(|link| link.is_direct() && self.outruns(link));
+        let play = &mut self.play;
         let is_due = is_running && play.is_due(now);
         let (due, withholding) = (play.due(), play.withholding());
         if is_outrun || is_due && now.since(due) >= LATE {
@@ -236,47 +236,23 @@ impl LockstepSession {
     /// Whether this peer claims to have run fewer ticks, by more than its claim takes to arrive, although it has acknowledged
     /// the own input for its next tick: so it lacks another peer's.
     fn outruns(&self, link: &Link) -> bool {
-        let Some(play) = &self.play else { return false };
+        let play = &self.play;
         let behind = u64::from(play.history.ran().since(link.claims.ran));
         let apart = Duration::from_micros(behind * play.own.clock.tick_us().unsigned_abs());
         link.lacks_anothers() && apart > BEHIND + link.connection.rtt.timeout(Duration::ZERO)
     }
 
-    /// Helps and judges those who hold the match up.
-    pub(super) fn watch_stalls(&mut self) {
-        self.note_stalls();
-        self.help_who_lacks();
-        self.close_question();
-        let (now, is_behind) = (self.now, self.is_behind());
-        // Who alone lacks an input asks the others for it, and no user has to decide on that.
-        let asks = self.settings.on_loss == OnLoss::Wait && !is_behind;
-        for link in 0..self.links.len() {
-            let (Some(play), Some(peer)) = (&self.play, self.links.get(link)) else { return };
-            let player = peer.player;
-            // Of two nobody else can be the cause.
-            let lags = self.config.seats > 2 && peer.claims.ran < play.history.ran();
-            if !self.is_direct(peer) || !play.stalls.budgets[player].is_spent(now, lags) {
-                continue;
-            }
-            if asks {
-                self.open_question(player);
-            } else {
-                self.suspect(player);
-            }
-        }
-    }
-
     /// Whether another peer has run the tick that this one waits for.
     fn is_behind(&self) -> bool {
-        let next = self.play.as_ref().map_or(Tick::NEVER, |play| play.gate.next());
-        self.links.iter().any(|link| self.is_direct(link) && link.claims.ran > next)
+        let next = self.play.gate.next();
+        self.links.iter().any(|link| link.is_direct() && link.claims.ran > next)
     }
 
     /// A player's budget is spent: asks the user whether the match continues without it.
     fn open_question(&mut self, player: PlayerId) {
         let (until, is_last) = (self.now.plus(DECIDE_WITHIN), self.waits_for_lost(player));
         // A user who waits for a player that is silent is asked already.
-        let Some(play) = &mut self.play else { return };
+        let play = &mut self.play;
         if play.stalls.question.is_some() || play.departures.awaited().is_some() {
             return;
         }
@@ -284,73 +260,21 @@ impl LockstepSession {
         self.out.event(if is_last { Event::Waiting { player } } else { Event::HoldsUp { player, until } });
     }
 
-    /// Closes the question once the player plays again, and answers it once the user has had time to. The last of the
-    /// other players is waited for until the user decides.
-    fn close_question(&mut self) {
-        let now = self.now;
-        let Some(play) = &mut self.play else { return };
-        let Some(Question { player, until }) = play.stalls.question else { return };
-        let is_here = self.links.iter().any(|link| link.player == player && !link.is_gone);
-        let is_open = is_here && !play.departures.suspects().contains(player);
-        if matches!(self.phase, Phase::Searching { .. }) {
-            return;
-        }
-        let is_running = matches!(self.phase, Phase::Running);
-        if !is_running || !is_open || !play.stalls.budgets[player].is_low(now) {
-            play.stalls.question = None;
-        } else if now >= until && !self.waits_for_lost(player) {
-            self.go_on_without();
-        }
-    }
-
-    /// The player who has spent its budget, and when the match continues without it unless the user waits on.
-    #[must_use]
-    pub fn held_up(&self) -> Option<(PlayerId, Time)> {
-        let Question { player, until } = self.question()?;
-        (!self.waits_for_lost(player)).then_some((player, until))
-    }
-
-    /// Time that a player has spent of its budget of stalls.
-    #[must_use]
-    pub fn stalled(&self, player: PlayerId) -> Duration {
-        self.play.as_ref().map_or(Duration::ZERO, |play| play.stalls.spent(player, self.now))
-    }
-
     /// The last of the other players, if it has spent its budget.
     pub(super) fn held_up_by_last(&self) -> Option<PlayerId> {
-        let player = self.question()?.player;
+        let player = self.play.stalls.question?.player;
         self.waits_for_lost(player).then_some(player)
-    }
-
-    fn question(&self) -> Option<Question> {
-        self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?.stalls.question
-    }
-
-    /// The user waits on for [`Self::held_up`]: that player has its whole budget again.
-    pub fn wait_longer(&mut self) {
-        let Some(play) = &mut self.play else { return };
-        if let Some(Question { player, .. }) = play.stalls.question.take() {
-            play.stalls.budgets[player].restore(self.now);
-        }
-    }
-
-    /// The match continues without [`Self::held_up`], as soon as the others agree.
-    pub fn go_on_without(&mut self) {
-        let Some(play) = &mut self.play else { return };
-        if let Some(Question { player, .. }) = play.stalls.question.take() {
-            self.suspect(player);
-        }
     }
 
     /// A player claims to have run the ticks from `from` until `before`: passes on its inputs for them to peers that are
     /// helped, who now take them from others.
     pub(super) fn relay_claimed(&mut self, player: PlayerId, from: Tick, before: Tick) {
         for link in 0..self.links.len() {
-            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            let (play, Some(to)) = (&self.play, self.links.get(link)) else { return };
             if from < before
                 && to.player != player
                 && play.stalls.is_helped(to.player, self.now)
-                && self.is_direct(to)
+                && to.is_direct()
             {
                 self.relay_one(link, (player, from), before, None);
             }
@@ -361,11 +285,11 @@ impl LockstepSession {
     /// those before it they get again when they are helped again.
     pub(super) fn relay_signed(&mut self, player: PlayerId, before: Tick) {
         for link in 0..self.links.len() {
-            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            let (play, Some(to)) = (&self.play, self.links.get(link)) else { return };
             let from = to.claims.ran.max(before);
             if to.player != player
                 && play.stalls.is_helped(to.player, self.now)
-                && self.is_direct(to)
+                && to.is_direct()
                 && let Some(head) = self.head_for(link, player)
             {
                 self.relay_one(link, (player, from), from, Some(head));
@@ -380,23 +304,20 @@ impl LockstepSession {
         self.relay(link, &Suspicion { seats, held, is_settled: false }, before, head);
     }
 
-    /// Passes on what peers lack that hold the match up, or do not finish, and claim to have run less than this peer.
-    fn help_who_lacks(&mut self) {
+    /// Passes on what peers lack that hold the match up, or have not finished although all ticks have run here since
+    /// `finished`, and claim to have run less than this peer.
+    fn help_who_lacks(&mut self, is_running: bool, finished: Option<Time>) {
         let now = self.now;
         for link in 0..self.links.len() {
-            let (Some(play), Some(peer)) = (&self.play, self.links.get(link)) else { return };
+            let (play, Some(peer)) = (&self.play, self.links.get(link)) else { return };
             let (player, ran) = (peer.player, peer.claims.ran);
-            let since = match &self.phase {
-                Phase::Running => play.stalls.since(player),
-                Phase::Ending { end: End::Finished, since, until: None, .. } => Some(*since),
-                _ => None,
-            };
+            let since = if is_running { play.stalls.since(player) } else { finished };
             let is_stuck = since.is_some_and(|since| now.since(since) >= BEHIND);
-            let is_outrun = matches!(self.phase, Phase::Running) && self.outruns(peer);
+            let is_outrun = is_running && self.outruns(peer);
             if !(is_stuck && peer.lacks_anothers() || is_outrun)
                 || ran >= play.history.ran()
                 || now < play.stalls.help[player].again_at
-                || !self.is_direct(peer)
+                || !peer.is_direct()
             {
                 continue;
             }
@@ -408,9 +329,86 @@ impl LockstepSession {
                 self.relay_one(link, (seat, ran), until, head);
             }
             let again_at = now.plus(self.timeout_of(link, HELP_EVERY));
-            if let Some(play) = &mut self.play {
-                play.stalls.help[player] = Help { again_at, until: now.plus(HELP_LASTS) };
+            self.play.stalls.help[player] = Help { again_at, until: now.plus(HELP_LASTS) };
+        }
+    }
+}
+
+impl Lockstep {
+    /// Helps and judges those who hold the match up.
+    pub(super) fn watch_stalls(&mut self) {
+        let is_running = self.phase.is_running();
+        let finished = match self.phase {
+            Phase::Ending { end: End::Finished, since, until: None, .. } => Some(since),
+            _ => None,
+        };
+        self.mesh.note_stalls(is_running);
+        self.mesh.help_who_lacks(is_running, finished);
+        self.close_question();
+        let (now, is_behind) = (self.mesh.now, self.mesh.is_behind());
+        // Who alone lacks an input asks the others for it, and no user has to decide on that.
+        let asks = self.mesh.settings.on_loss == OnLoss::Wait && !is_behind;
+        for link in 0..self.mesh.links.len() {
+            let (play, Some(peer)) = (&self.mesh.play, self.mesh.links.get(link)) else { return };
+            let player = peer.player;
+            // Of two nobody else can be the cause.
+            let lags = self.mesh.config.seats > 2 && peer.claims.ran < play.history.ran();
+            if !peer.is_direct() || !play.stalls.budgets[player].is_spent(now, lags) {
+                continue;
             }
+            if asks {
+                self.mesh.open_question(player);
+            } else {
+                self.suspect(player);
+            }
+        }
+    }
+
+    /// Closes the question once the player plays again, and answers it once the user has had time to. The last of the
+    /// other players is waited for until the user decides.
+    fn close_question(&mut self) {
+        let (now, is_running) = (self.mesh.now, self.phase.is_running());
+        let play = &mut self.mesh.play;
+        let Some(Question { player, until }) = play.stalls.question else { return };
+        let is_here = self.mesh.links.iter().any(|link| link.player == player && !link.is_gone);
+        let is_open = is_here && !play.departures.suspects().contains(player);
+        if matches!(self.phase, Phase::Searching { .. }) {
+            return;
+        }
+        if !is_running || !is_open || !play.stalls.budgets[player].is_low(now) {
+            play.stalls.question = None;
+        } else if now >= until && !self.mesh.waits_for_lost(player) {
+            self.go_on_without();
+        }
+    }
+
+    /// The player who has spent its budget, and when the match continues without it unless the user waits on.
+    #[must_use]
+    pub fn held_up(&self) -> Option<(PlayerId, Time)> {
+        let Question { player, until } =
+            self.mesh.play.stalls.question.filter(|_| self.phase.is_running())?;
+        (!self.mesh.waits_for_lost(player)).then_some((player, until))
+    }
+
+    /// Time that a player has spent of its budget of stalls.
+    #[must_use]
+    pub fn stalled(&self, player: PlayerId) -> Duration {
+        self.mesh.play.stalls.spent(player, self.mesh.now)
+    }
+
+    /// The user waits on for [`Self::held_up`]: that player has its whole budget again.
+    pub fn wait_longer(&mut self) {
+        let play = &mut self.mesh.play;
+        if let Some(Question { player, .. }) = play.stalls.question.take() {
+            play.stalls.budgets[player].restore(self.mesh.now);
+        }
+    }
+
+    /// The match continues without [`Self::held_up`], as soon as the others agree.
+    pub fn go_on_without(&mut self) {
+        let play = &mut self.mesh.play;
+        if let Some(Question { player, .. }) = play.stalls.question.take() {
+            self.suspect(player);
         }
     }
 }

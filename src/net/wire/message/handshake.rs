@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::seats::{count, seat, team};
 use super::{Malformed, PROTOCOL_VERSION, PacketId, decode_first, encode};
-use crate::connection::protection::{DATAGRAM_BYTES_MAX, SealedPacket};
 use crate::wire::architecture::Architecture;
+use crate::wire::limits::DATAGRAM_BYTES_MAX;
 use crate::wire::name::PlayerName;
+use crate::wire::sealed::SealedPacket;
 use sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
 /// Bytes of a join request on the wire: padded, so that no answer is larger than its request.

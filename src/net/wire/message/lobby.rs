@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::SeatInfo;
-use crate::connection::words::AuthString;
+use crate::wire::auth_string::AuthString;
 use sim::{AttackBehaviour, PLAYERS_MAX};
 
 /// Host to guest, server to client: who has taken which seat. Sent whenever that changes, and once a second while

@@ -4,8 +4,7 @@ use rand_chacha::ChaCha8Rng;
 
 use lab::simnet::below;
 use net::message::{
-    Bye, Chat, Choice, DesyncHashes, PacketId, PathEcho, Ping, Ready, Relayed, Rematch, Seats, Suspicion,
-    encode,
+    Bye, Chat, Choice, DesyncHashes, PacketId, PathEcho, Ping, Ready, Relayed, Seats, Suspicion, encode,
 };
 use net::{ChatText, Time};
 use sim::{AttackBehaviour, PlayerId, Tick};
@@ -28,8 +27,8 @@ pub enum Blow {
     PathChallenges(u16),
     /// Choices, this number at once, each different from the last.
     Choices(u16),
-    /// Votes for a rematch, this number at once.
-    Votes(u16),
+    /// Farewells after the last tick, this number at once: with one it stays for another match, with the next it does not.
+    Stays(u16),
     /// Lines of chat, this number at once.
     Chats(u16),
     /// Claims to be ready, this number at once.
@@ -66,9 +65,8 @@ impl Blow {
                 let toggled = Choice { is_ready: nth % 2 == 0 && count % 2 == 0, ..choice };
                 encode(&toggled).to_vec()
             }),
-            Self::Votes(count) => times(PacketId::Rematch, count, &|nth| {
-                let wanted = if nth % 2 == 0 { Seats::one(me) } else { Seats::default() };
-                encode(&Rematch { game: 0, ticks: tick, chain: u64::from(nth), wanted }).to_vec()
+            Self::Stays(count) => times(PacketId::Bye, count, &|nth| {
+                encode(&Bye::Finished { ticks: tick, chain: u64::from(nth), stays: nth % 2 == 0 }).to_vec()
             }),
             Self::Chats(count) => times(PacketId::Chat, count, &|nth| {
                 let text = ChatText::new(&format!("{nth}")).expect("a line");
@@ -120,7 +118,7 @@ impl Blow {
             3 => Self::Pings(40),
             4 => Self::PathChallenges(40),
             5 => Self::Choices(8),
-            6 => Self::Votes(8),
+            6 => Self::Stays(8),
             7 => Self::Chats(8),
             8 => Self::Relayed(victim),
             _ => Self::Farewell(below(rng, 8) as u8),
@@ -150,7 +148,7 @@ fn suspicion(seats: Seats, tick: u32) -> Suspicion {
 
 fn farewell(kind: u8, tick: u32) -> Bye {
     match kind % 6 {
-        0 => Bye::Finished { ticks: tick, chain: 7 },
+        0 => Bye::Finished { ticks: tick, chain: 7, stays: false },
         1 => Bye::Left { tick: tick + 1 },
         2 => Bye::Desync,
         3 => Bye::StartState,

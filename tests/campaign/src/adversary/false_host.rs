@@ -3,15 +3,15 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use net::{HostConfig, LockstepSession, RoomCode, Settings, Time, Transmit};
+use net::{Host, HostConfig, RoomCode, Settings, Time, Transmit};
 
-/// The false host: for each code that it tries, a session that asks for that one.
+/// The false host: for each code that it tries, a room that asks for that one.
 pub struct FalseHost {
     settings: Settings,
     config: HostConfig,
     codes: Vec<RoomCode>,
     seed: [u8; 32],
-    current: Option<LockstepSession>,
+    current: Option<Host>,
     /// The code that is tried, counted from 0.
     tried: usize,
     /// The last request of the guest.
@@ -72,8 +72,8 @@ impl FalseHost {
             _ => return,
         }
         self.act(now);
-        if let Some(session) = &mut self.current {
-            session.handle_datagram(now, from, bytes);
+        if let Some(room) = &mut self.current {
+            room.handle_datagram(now, from, bytes);
         }
     }
 
@@ -88,12 +88,12 @@ impl FalseHost {
         let config = HostConfig { room_code: code, ..self.config.clone() };
         let mut seed = self.seed;
         seed[..8].copy_from_slice(&(self.tried as u64).to_le_bytes());
-        let mut session = LockstepSession::host(now, self.settings.clone(), config, seed);
+        let mut room = Host::new(now, self.settings.clone(), config, seed);
         // To a request whose cookie is of the last code it sends a challenge, with which the guest begins again.
         if let Some((from, bytes)) = &self.request {
-            session.handle_datagram(now, *from, bytes);
+            room.handle_datagram(now, *from, bytes);
         }
-        self.current = Some(session);
+        self.current = Some(room);
     }
 
     /// When it next does something.

@@ -9,7 +9,7 @@ use super::blows::Blow;
 use game::{Match, MatchEvent, Node, Session};
 use net::message::{Delivery, PacketId, Pong, Seats, decode, encode};
 use net::{
-    EncodedInput, FairInputs, PacketProtection, Source, Time, Transmit, decode_client_inputs,
+    EncodedInput, PacketProtection, PeerInputs, Source, Time, Transmit, decode_client_inputs,
     decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs, encode_inputs,
 };
 use sim::PlayerId;
@@ -154,10 +154,7 @@ impl Insider {
         if protections.len() == self.lines.len() {
             return;
         }
-        let players: Vec<PlayerId> = match session {
-            Session::Lockstep(_) => session.links().map(|link| link.player).collect(),
-            _ => vec![PlayerId::NONE],
-        };
+        let players: Vec<PlayerId> = session.links().map(|link| link.player).collect();
         for (protection, player) in protections.into_iter().zip(players) {
             if self.lines.iter().any(|line| line.protection.remote_id() == protection.remote_id()) {
                 continue;
@@ -210,7 +207,7 @@ impl Insider {
 
     fn peer_inputs(&mut self, line: usize, body: &[u8], is_withheld: bool) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(body).ok()?;
-        let inputs: Vec<Option<EncodedInput>> = inputs.collect();
+        let inputs: Vec<Option<EncodedInput>> = inputs.collect::<Result<_, _>>().ok()?;
         let told = (header.first.wrapping_add(header.wanted.cast_unsigned()), header.behind, header.chain);
         header.count = self.let_out(line, header.first, header.count, is_withheld);
         if let Some(margin) = self.pressure.margin {
@@ -226,9 +223,9 @@ impl Insider {
     }
 
     fn fair_inputs(&mut self, line: usize, body: &[u8], is_withheld: bool) -> Option<Vec<u8>> {
-        let FairInputs { mut fair, mut commitments, mut header, inputs, nonces } =
+        let PeerInputs { mut fair, mut commitments, mut header, inputs, nonces } =
             decode_fair_inputs(body).ok()?;
-        let inputs: Vec<Option<EncodedInput>> = inputs.collect();
+        let inputs: Vec<Option<EncodedInput>> = inputs.collect::<Result<_, _>>().ok()?;
         header.count = self.let_out(line, header.first, header.count, is_withheld);
         if is_withheld {
             (fair.count, commitments) = (0, &[]);
@@ -240,7 +237,7 @@ impl Insider {
 
     fn client_inputs(&mut self, line: usize, body: &[u8], is_withheld: bool) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_client_inputs(body).ok()?;
-        let inputs: Vec<Option<EncodedInput>> = inputs.collect();
+        let inputs: Vec<Option<EncodedInput>> = inputs.collect::<Result<_, _>>().ok()?;
         header.count = self.let_out(line, header.first, header.count, is_withheld);
         if self.pressure.is_frozen {
             let told = (header.first.wrapping_add(header.updated.cast_unsigned()), 0, [0; 2]);

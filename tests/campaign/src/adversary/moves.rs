@@ -114,7 +114,7 @@ pub(super) fn opening(goal: Goal) -> Vec<Move> {
             flood(Blow::Pings(40)),
             flood(Blow::PathChallenges(40)),
             flood(Blow::Chats(8)),
-            flood(Blow::Votes(8)),
+            flood(Blow::Stays(8)),
             flood(Blow::Readies(8)),
             flood(Blow::Choices(8)),
         ],

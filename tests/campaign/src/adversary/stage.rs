@@ -22,8 +22,8 @@ use lab::sessions::{Table, hero_of, settings, shares_steps};
 use lab::simnet::{FaultyLinks, LinkFaults, SimNetwork};
 use lab::{Audit, Oracle, Violation};
 use net::{
-    AdmissionRules, Architecture, BITS_PER_S_USUAL, DueTick, HostConfig, InputDelay, LockstepSession,
-    READY_WITHIN_USUAL, ServerConfig, ServerSession, Settings, Time,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, DueTick, Host, HostConfig, InputDelay,
+    READY_WITHIN_USUAL, ServerConfig, Settings, Time,
 };
 use sim::{PlayerId, StateHash, Tick};
 
@@ -202,9 +202,9 @@ impl<'a> Stage<'a> {
         let (rules, map) =
             (self.options.rules.clone(), self.options.maps[usize::from(self.plan.seats > 2)].clone());
         let options = ServerOptions { rules: Some(rules), map: Some(map), ..ServerOptions::default() };
-        let session = ServerSession::new(Time(0), settings, table.entropy(self.plan.players()));
         let mut machine = Machine::new(PeerClock::default(), Time(0));
-        machine.begin(Server::new(session, options));
+        let entropy = table.entropy(self.plan.players());
+        machine.begin(Server::new(Time(0), settings, entropy, options));
         machine
     }
 
@@ -219,7 +219,7 @@ impl<'a> Stage<'a> {
         let settings = Settings { wait: Some(WAIT), is_ready: !waits, ..settings };
         let session: Session = if seat == self.host() {
             let config = HostConfig { admission: ADMISSION, ..table.host_config() };
-            LockstepSession::host(self.now, settings, config, table.entropy(0)).into()
+            Host::new(self.now, settings, config, table.entropy(0)).into()
         } else {
             let host = self.network.address(self.host());
             // Where there are more players than seats, any.

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use lab::sessions::Table;
-use net::{Architecture, ClientSession, Join, LockstepSession, Seat, Time, Transmit};
+use net::{Guest, Join, Time, Transmit};
 
 /// Most strangers at an address at the same time.
 const AT_ONCE_MAX: usize = 24;
@@ -30,7 +30,7 @@ pub(super) struct Swarm {
     count: usize,
     joins: Vec<(Time, Join)>,
     /// Who leaves a seat.
-    leavers: Vec<(Time, Leaver)>,
+    leavers: Vec<(Time, Guest)>,
     until: Time,
     /// Strangers so far.
     drawn: u64,
@@ -76,7 +76,8 @@ impl Swarm {
             }
         }
         for (_, leaver) in &mut self.leavers {
-            leaver.handle_timeout(now, &mut self.out);
+            leaver.handle_timeout(now);
+            self.out.extend(core::iter::from_fn(|| leaver.poll_transmit()));
         }
         self.leavers.retain(|(since, _)| now.since(*since) < PATIENCE);
         let is_over = |since: Time, join: &mut Join| {
@@ -86,12 +87,14 @@ impl Swarm {
     }
 
     pub(super) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        let mut seats = Vec::new();
         for (_, join) in &mut self.joins {
             join.handle_datagram(now, from, bytes);
-            seats.extend(join.take_seat());
+            if let Some(seat) = join.take_seat() {
+                let mut leaver = Guest::new(now, seat);
+                leaver.leave();
+                self.leavers.push((now, leaver));
+            }
         }
-        self.leavers.extend(seats.into_iter().map(|seat| (now, Leaver::new(now, seat))));
         for (_, leaver) in &mut self.leavers {
             leaver.handle_datagram(now, from, bytes);
         }
@@ -111,44 +114,3 @@ impl Swarm {
 
 /// Between two looks at those who are done.
 const STEP: Duration = Duration::from_micros(500);
-
-/// Somebody who leaves the seat that it was given.
-#[expect(clippy::large_enum_variant, reason = "there are few at a time")]
-enum Leaver {
-    Peer(LockstepSession),
-    Client(ClientSession),
-}
-
-impl Leaver {
-    fn new(now: Time, seat: Seat) -> Self {
-        if seat.architecture() == Architecture::P2p {
-            let mut session = LockstepSession::seated(now, seat);
-            session.leave();
-            Self::Peer(session)
-        } else {
-            let mut session = ClientSession::seated(now, seat);
-            session.leave();
-            Self::Client(session)
-        }
-    }
-
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        match self {
-            Self::Peer(session) => session.handle_datagram(now, from, bytes),
-            Self::Client(session) => session.handle_datagram(now, from, bytes),
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Time, out: &mut Vec<Transmit>) {
-        match self {
-            Self::Peer(session) => {
-                session.handle_timeout(now);
-                out.extend(core::iter::from_fn(|| session.poll_transmit()));
-            }
-            Self::Client(session) => {
-                session.handle_timeout(now);
-                out.extend(core::iter::from_fn(|| session.poll_transmit()));
-            }
-        }
-    }
-}

@@ -12,7 +12,7 @@ use game::Session;
 use lab::simnet::{FaultyLinks, SimNetwork, below, up_to};
 use net::message::{Delivery, PacketId, decode};
 use net::{
-    ClientInputsHeader, EncodedInput, FairInputs, Inputs, InputsHeader, PacketProtection, Time,
+    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, PacketProtection, PeerInputs, Time,
     decode_client_inputs, decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs,
     encode_inputs,
 };
@@ -337,7 +337,7 @@ impl Attacker {
     /// A peer's inputs, changed.
     fn inputs(&mut self, line: usize, body: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(body).ok()?;
-        let mut inputs = self.other_inputs(line, header.first, inputs, spells);
+        let mut inputs = self.other_inputs(line, header.first, inputs, spells)?;
         for spell in spells {
             if self.change_header(spell.behaviour, line, &mut header) {
                 self.note(spell.behaviour);
@@ -349,9 +349,9 @@ impl Attacker {
 
     /// A peer's commitments and inputs, changed; the nonces are those of the true inputs.
     fn fair_inputs(&mut self, line: usize, body: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
-        let FairInputs { mut fair, mut commitments, mut header, inputs, nonces } =
+        let PeerInputs { mut fair, mut commitments, mut header, inputs, nonces } =
             decode_fair_inputs(body).ok()?;
-        let inputs = self.other_inputs(line, header.first, inputs, spells);
+        let inputs = self.other_inputs(line, header.first, inputs, spells)?;
         for spell in spells {
             if self.change_header(spell.behaviour, line, &mut header) {
                 self.note(spell.behaviour);
@@ -401,7 +401,7 @@ impl Attacker {
     /// A client's inputs, changed.
     fn client_inputs(&mut self, line: usize, body: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_client_inputs(body).ok()?;
-        let mut inputs = self.other_inputs(line, header.first, inputs, spells);
+        let mut inputs = self.other_inputs(line, header.first, inputs, spells)?;
         for spell in spells {
             if self.change_client_header(spell.behaviour, &mut header) {
                 self.note(spell.behaviour);
@@ -439,8 +439,8 @@ impl Attacker {
         first: u16,
         inputs: Inputs<'_>,
         spells: &[Spell],
-    ) -> Vec<Option<EncodedInput>> {
-        let mut inputs: Vec<Option<EncodedInput>> = inputs.collect();
+    ) -> Option<Vec<Option<EncodedInput>>> {
+        let mut inputs: Vec<Option<EncodedInput>> = inputs.collect::<Result<_, _>>().ok()?;
         let is_on = |behaviour| spells.iter().any(|spell| spell.behaviour == behaviour);
         // Only what nobody has heard yet: an input of which one peer has the true form must keep it.
         match &mut self.wild {
@@ -463,21 +463,21 @@ impl Attacker {
                     true;
             }
             if is_split {
-                let (hero, told) = Forge::other_hero(tick, input.as_deref());
+                let (hero, told) = Forge::other_hero(tick, input.as_ref());
                 let line = &mut self.lines[line];
                 if !core::mem::replace(&mut line.has_lied, true) {
                     self.lies.push((line.to, tick, hero));
                 }
                 *input = Some(told);
             } else if is_wild {
-                *input = Some(Forge::input(tick).into_iter().collect());
+                *input = Some(Forge::input(tick));
             }
         }
         let next = first.wrapping_add(inputs.len() as u16);
         if reaches(next, self.unsent) {
             self.unsent = next;
         }
-        inputs
+        Some(inputs)
     }
 
     fn false_pong(&mut self, body: &[u8]) -> Option<Vec<u8>> {

@@ -10,10 +10,9 @@ use super::Behaviour;
 use lab::simnet::below;
 use net::message::{DesyncState, PacketId};
 use net::{
-    ClientInputsHeader, EncodedInput, InputsHeader, decode_input, encode_client_inputs, encode_input,
-    encode_inputs,
+    ClientInputsHeader, EncodedInput, InputsHeader, encode_client_inputs, encode_input, encode_inputs,
 };
-use sim::{Direction, HeroControl, PlayerInput, Tick};
+use sim::{Direction, HeroControl, Tick};
 
 /// Most random bytes in one body, so that it fits into a datagram.
 const BODY_MAX: usize = 1_100;
@@ -107,14 +106,13 @@ impl Forge<'_> {
     }
 
     /// An input that another one of the same tick is not.
-    pub(super) fn input(tick: u16) -> Vec<u8> {
-        let walk = Some(Direction::eighth((tick % 8) as u8));
-        encoded(&PlayerInput { hero: HeroControl { walk, strike: None }, ..PlayerInput::default() })
+    pub(super) fn input(tick: u16) -> EncodedInput {
+        Self::other_hero(tick, None).1
     }
 
     /// The same commands with another control of the hero, and that.
-    pub(super) fn other_hero(tick: u16, input: Option<&[u8]>) -> (HeroControl, EncodedInput) {
-        let (mut told, given) = input.and_then(|input| decode_input(input).ok()).unwrap_or_default();
+    pub(super) fn other_hero(tick: u16, input: Option<&EncodedInput>) -> (HeroControl, EncodedInput) {
+        let (mut told, given) = input.map(|input| (input.decode(), input.given())).unwrap_or_default();
         told.hero = HeroControl { walk: Some(Direction::eighth((tick % 8) as u8)), strike: None };
         (told.hero, encode_input(&told, &given).expect("hardly longer"))
     }
@@ -137,8 +135,8 @@ impl Forge<'_> {
                 (PacketId::Chat, encoded(&(self.odd_byte() % 5, text)))
             }
             6 => {
-                let (game, ticks) = (self.odd_byte(), self.odd_tick());
-                (PacketId::Rematch, encoded(&(game, ticks, self.odd(), self.odd_byte())))
+                let (hero, is_ready) = (self.below(3) as u8, self.odd_byte() % 3);
+                (PacketId::Choice, encoded(&(hero, is_ready)))
             }
             7 => self.suspicion(),
             8 => self.relayed(),
@@ -197,7 +195,7 @@ impl Forge<'_> {
 
     fn bye(&mut self, kind: u8) -> Forged {
         let body = match kind {
-            0 => encoded(&(kind, self.odd_tick(), self.odd())),
+            0 => encoded(&(kind, self.odd_tick(), self.odd(), self.below(2) == 0)),
             1 => encoded(&(kind, self.odd_tick())),
             4 => encoded(&(kind, self.odd_byte() % 6, self.odd_byte() % 6)),
             6 => encoded(&(kind, self.odd() as u32)),
@@ -226,7 +224,7 @@ impl Forge<'_> {
     fn relayed(&mut self) -> Forged {
         let (player, first) = (self.odd_byte(), self.odd_tick());
         let player = if self.below(4) == 0 { player } else { player % 4 };
-        let input = |nth: u32| Self::input(first.wrapping_add(nth) as u16);
+        let input = |nth: u32| Self::input(first.wrapping_add(nth) as u16).to_vec();
         let inputs: Vec<Vec<u8>> = (0..self.below(6) as u32).map(input).collect();
         (PacketId::Relayed, encoded(&(player, first, inputs)))
     }

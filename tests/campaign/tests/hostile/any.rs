@@ -4,14 +4,15 @@
 
 use std::time::Duration;
 
-use net::message::PacketId;
+use net::message::{Choice, PacketId};
 use net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLoss};
-use sim::{Command, Direction, HeroControl, Tick};
+use sim::{AttackBehaviour, Command, Direction, HeroControl, Tick};
 
 use super::cases::play_all;
 use super::damage::{damaged, ragged};
 use super::draw::{Draw, Hints, Writer};
-use super::room::{Node, Room, TAG, Table, is_handshake};
+use super::peer::Node;
+use super::room::{Room, TAG, Table, is_handshake};
 
 /// One seed in this many is played with a real world, too.
 const REAL_ONE_IN: u64 = 200;
@@ -322,6 +323,7 @@ impl Scene {
     fn wish(&mut self, draw: &mut Draw) {
         let now = self.room.now;
         let peer = &mut self.room.peers[self.target];
+        let choice = Choice { hero: AttackBehaviour::Archer, is_ready: draw.below(2) == 0 };
         let hero = HeroControl { walk: Some(Direction::eighth(draw.below(8) as u8)), strike: None };
         match (draw.below(8), &mut peer.node) {
             (0, _) => peer.order(now, Command::Banner),
@@ -333,6 +335,8 @@ impl Scene {
             (4, Node::Client(session)) => session.claim(),
             (4, Node::Match(game)) => game.claim(),
             (5, _) => peer.order(now, [Command::Resume, Command::CountDown][draw.below(2) as usize].clone()),
+            (_, Node::Host(room)) => room.submit_choice(now, choice),
+            (_, Node::Guest(room)) => room.submit_choice(now, choice),
             (_, Node::Lockstep(session)) => session.submit_hero(Tick(0), hero),
             (_, Node::Client(session)) => session.submit_hero(Tick(0), hero),
             (_, Node::Match(game)) => game.submit_hero(hero),

@@ -106,7 +106,6 @@ impl<'a> Writer<'a> {
             PacketId::Suspicion => self.seats().list(5, |w| w.number(32)).flag(),
             PacketId::Relayed => self.seat().number(32).list(5, |w| w.blob(Writer::input)),
             PacketId::Chat => self.seat().blob(|w| w.text(130)),
-            PacketId::Rematch => self.byte().numbers(&[32, 64]).seats(),
             PacketId::Lobby => self.lobby(),
             PacketId::Choice => self.flag().flag(),
             PacketId::JoinRequest => self.request(),
@@ -288,19 +287,26 @@ impl<'a> Writer<'a> {
 
     /// An input of any kind: a held control and orders.
     fn input(&mut self) -> &mut Self {
-        self.option(|w| w.byte());
-        self.option(|w| w.number(16));
-        self.list(9, Self::order)
+        self.untimed();
+        self
+    }
+
+    /// The same; how many orders it has.
+    fn untimed(&mut self) -> u64 {
+        let (orders, has_control) = (self.draw.below(10), self.draw.below(2));
+        self.push((0x80 | has_control << 6 | orders) as u8);
+        if has_control > 0 {
+            self.option(Self::byte).option(|w| w.number(16));
+        }
+        for _ in 0..orders {
+            self.order();
+        }
+        orders
     }
 
     /// An input, and when each of its orders was given.
     fn timed(&mut self) -> &mut Self {
-        self.option(Self::byte).option(|w| w.number(16));
-        let orders = self.draw.below(9);
-        self.varint(orders);
-        for _ in 0..orders {
-            self.order();
-        }
+        let orders = self.untimed();
         self.any(2 * orders)
     }
 
@@ -381,7 +387,7 @@ impl<'a> Writer<'a> {
     fn tagged(&mut self, left: u64) -> u64 {
         match self.draw.below(6) {
             0 => {
-                self.push(0).timed();
+                self.timed();
                 1
             }
             1 => {
@@ -396,7 +402,7 @@ impl<'a> Writer<'a> {
             2 => {
                 // Of a hero that walks.
                 let way = self.draw.below(8) as u8;
-                self.bytes.extend([0, 1, way, 0, 0]);
+                self.bytes.extend([0xc0, 1, way, 0]);
                 1
             }
             3 => {
@@ -432,7 +438,7 @@ impl<'a> Writer<'a> {
         let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(7) };
         self.varint(kind);
         match kind {
-            0 => self.number(32).number(64),
+            0 => self.number(32).number(64).flag(),
             1 | 6 => self.number(32),
             4 => self.seat().seat(),
             _ => self,
@@ -558,15 +564,16 @@ impl<'a> Writer<'a> {
         self.bytes.extend(hash.to_le_bytes());
         let ticks = if self.draw.below(4) == 0 { self.value(16) } else { u64::from(ahead) };
         self.varint(ticks);
-        // Which inputs are more than what was held: mostly none.
-        let map = (ticks.min(300) * u64::from(self.hints.seats)).div_ceil(8);
-        self.bytes.resize(self.bytes.len() + map as usize, 0);
-        if self.draw.below(4) == 0 {
-            let from = self.bytes.len() - map as usize;
-            if let Some(bits) = self.bytes.get_mut(from) {
-                *bits = 1;
-                self.timed();
-            }
+        // Mostly all hold what was held before.
+        let mut left = ticks.min(300) * u64::from(self.hints.seats);
+        if left > 0 && self.draw.below(4) == 0 {
+            self.timed();
+            left -= 1;
+        }
+        while left > 0 {
+            let run = left.min(127);
+            self.push(run as u8);
+            left -= run;
         }
         if carried != StateForm::Inputs {
             let base = match (carried, self.state) {

@@ -8,6 +8,7 @@ mod damage;
 mod draw;
 mod lists;
 mod named;
+mod peer;
 mod room;
 #[path = "../../../fuzz/src/targets.rs"]
 mod targets;

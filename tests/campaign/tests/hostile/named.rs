@@ -10,7 +10,8 @@ use net::{
 };
 use sim::{PlayerId, Tick, TickInputs};
 
-use super::room::{Node, Room, Table, after};
+use super::peer::{Node, after};
+use super::room::{Room, Table};
 
 const P2P: Architecture = Architecture::P2p;
 const SERVED: Architecture = Architecture::ClientServer;
@@ -82,12 +83,12 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
         margin_tick: 0,
         margin: 0,
     };
-    let walks = [0, 1, 2].map(|way| [1, way, 0, 0]);
+    let walks = [0, 1, 2].map(|way| [0xc0, 1, way, 0]);
     let walks = walks.iter().map(|walk| Some(&walk[..]));
     let mut body = encode_inputs(&InputsHeader { count: 3, ..header }, walks).to_vec();
     // The fourth holds what the third did, and that has a shorter form.
     body[0] = 4;
-    body.extend([0, 1, 2, 0, 0]);
+    body.extend([0xc0, 1, 2, 0]);
     // A chain that is none of ours stops the ticks after the last before the departure.
     let claim = encode_inputs(&InputsHeader { count: 0, wanted: 1, ..header }, std::iter::empty());
     room.forge(1, 0, PacketId::PlayerInput, &claim);
@@ -137,12 +138,12 @@ fn a_world_that_was_asked_for_before_a_seat_became_free_is_late_and_nothing_more
 fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
     let mut room = Room::full(Table::new(SERVED, 2, 600));
     let seats = |room: &Room| match &room.peers[0].node {
-        Node::Server(server) => server.clients().count(),
+        Node::Host(room) => room.guests().count(),
         _ => 0,
     };
     room.peers[0].builds = false;
     room.peers[1].builds = false;
-    assert!(room.run_until(|room| seats(room) == 2 && matches!(room.peers[1].node, Node::Client(_))));
+    assert!(room.run_until(|room| seats(room) == 2 && matches!(room.peers[1].node, Node::Guest(_))));
     // Nothing of the lobby is still on its way.
     room.run(Duration::from_millis(200));
     let seating = Seating {
@@ -152,7 +153,7 @@ fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
         addresses: [(); 2].into_iter().map(|()| Default::default()).collect(),
         public_keys: [[0; 32]; 2].into_iter().collect(),
         signing_keys: Default::default(),
-        words: Default::default(),
+        words: [[0; 8]; 2].into_iter().collect(),
     };
     // Both are here before anything is done about either.
     room.forge(0, 1, PacketId::Seating, &encode(&seating));

@@ -5,18 +5,17 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::damage::first_state;
+use super::peer::{Node, Peer};
 use arrayvec::ArrayVec;
 use bot::BotLevel;
-use game::{ControllerChoice, Inject, Match, MatchOptions, Node as _, Server, ServerOptions, Session, data};
+use game::{ControllerChoice, Inject, Match, MatchOptions, Server, ServerOptions, Session, data};
 use net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use net::{
-    AdmissionRules, Architecture, ClientSession, ENVELOPE_BYTES, End, Entropy, Event, FRAGMENT_BYTES,
-    GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss, PacketProtection,
-    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Source, TAG_BYTES, Time, TimedInputs,
-    Transmit,
+    AdmissionRules, Architecture, ENVELOPE_BYTES, Entropy, FRAGMENT_BYTES, GuestConfig, Host, HostConfig,
+    InputDelay, Join, MatchConfig, OnLoss, PacketProtection, PlayerName, RoomCode, ServerConfig, Settings,
+    Source, TAG_BYTES, Time, Transmit,
 };
-use sim::{AttackBehaviour, Command, GameState, StateHash, Tick, TickInputs, TickRate, World, fingerprint};
+use sim::{AttackBehaviour, GameState, Tick, TickRate, fingerprint};
 
 /// What follows the body where nothing is encrypted.
 pub(crate) const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
@@ -24,56 +23,6 @@ pub(crate) const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
 const RECENT_MAX: usize = 64;
 /// Answers to answers that are delivered in one instant; what comes then waits for the next.
 const ROUNDS_MAX: usize = 64;
-
-pub(crate) enum Node {
-    Join(Box<Join>),
-    Lockstep(Box<LockstepSession>),
-    Server(Box<ServerSession>),
-    Client(Box<ClientSession>),
-    Match(Box<Match>),
-    MatchServer(Box<Server>),
-}
-
-/// Calls a method that all of them have.
-macro_rules! each {
-    ($node:expr, $session:ident => $call:expr) => {
-        match $node {
-            Node::Join($session) => $call,
-            Node::Lockstep($session) => $call,
-            Node::Server($session) => $call,
-            Node::Client($session) => $call,
-            Node::Match($session) => $call,
-            Node::MatchServer($session) => $call,
-        }
-    };
-}
-
-/// Calls a method that all sessions have, and does nothing about whole matches.
-macro_rules! session {
-    ($node:expr, $session:ident => $call:expr) => {
-        match $node {
-            Node::Join($session) => $call,
-            Node::Lockstep($session) => $call,
-            Node::Server($session) => $call,
-            Node::Client($session) => $call,
-            Node::Match(_) | Node::MatchServer(_) => Default::default(),
-        }
-    };
-}
-
-/// A session and its caller.
-pub(crate) struct Peer {
-    pub(crate) node: Node,
-    /// The world: it counts ticks, and its seed is what became of the inputs.
-    pub(crate) state: GameState,
-    /// Whether it builds a world when it is asked to.
-    pub(crate) builds: bool,
-    /// Whether it gives its state when a search asks for it.
-    pub(crate) shows: bool,
-    /// Whether nothing that it sends arrives.
-    pub(crate) is_cut: bool,
-    pub(crate) told: Vec<Event>,
-}
 
 /// What is played, and how people sit at it.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +41,8 @@ pub(crate) struct Table {
     pub(crate) astray: Option<usize>,
 }
 
+/// Time from all players being ready to tick 0.
+const COUNTDOWN: Duration = Duration::from_millis(100);
 /// After this tick a world that goes astray does.
 const ASTRAY_AT: Tick = Tick(8);
 
@@ -144,28 +95,33 @@ impl Table {
 
     /// The host or the server.
     fn first(&self, now: Time) -> Node {
-        let (config, countdown) = (self.config(), Duration::from_millis(100));
-        let teams = (0..self.seats).collect();
         if self.architecture == Architecture::P2p {
             let host = HostConfig {
-                config,
+                config: self.config(),
                 room_code: RoomCode::OPEN,
-                teams,
-                countdown,
+                teams: (0..self.seats).collect(),
+                countdown: COUNTDOWN,
                 beacon: None,
                 admission: AdmissionRules::default(),
             };
-            let session = LockstepSession::host(now, self.settings(), host, Entropy::plaintext([1; 32]));
-            return if self.is_real { self.game(session, 0) } else { Node::Lockstep(Box::new(session)) };
+            let room = Host::new(now, self.settings(), host, Entropy::plaintext([1; 32]));
+            return if self.is_real { self.game(room, 0) } else { Node::Host(Box::new(room)) };
         }
-        let server = ServerConfig {
-            config,
+        let (server, entropy) = (self.server(), Entropy::plaintext([1; 32]));
+        if self.is_real {
+            return Node::MatchServer(Box::new(Server::new(now, server, entropy, ServerOptions::default())));
+        }
+        Node::Host(Box::new(Host::serving(now, &server, entropy)))
+    }
+
+    fn server(&self) -> ServerConfig {
+        ServerConfig {
+            config: self.config(),
             room_code: RoomCode::OPEN,
-            teams,
+            teams: (0..self.seats).collect(),
             stays: self.stays,
-            kept: Default::default(),
             host: None,
-            countdown,
+            countdown: COUNTDOWN,
             beacon: None,
             admission: AdmissionRules::default(),
             timeout: Duration::from_secs(3),
@@ -174,12 +130,7 @@ impl Table {
             updates: 20,
             repeat_updates: true,
             bits_per_s: 100_000_000,
-        };
-        let server = ServerSession::new(now, server, Entropy::plaintext([1; 32]));
-        if self.is_real {
-            return Node::MatchServer(Box::new(Server::new(server, ServerOptions::default())));
         }
-        Node::Server(Box::new(server))
     }
 
     /// A whole match over this session.
@@ -239,14 +190,7 @@ impl Room {
         // Time began long before: as it is for a process that joins late in the life of its machine.
         let now = Time::from_micros(1 << 40);
         let nodes = (0..=guests).map(|n| if n == 0 { table.first(now) } else { table.guest(now, n as u8) });
-        let peer = |node| Peer {
-            node,
-            state: first_state(),
-            builds: true,
-            shows: true,
-            is_cut: false,
-            told: Vec::new(),
-        };
+        let peer = |node| Peer::new(node, table.server());
         let envelopes = vec![vec![(0, 0); guests + 1]; guests + 1];
         let channels = vec![vec![(0, [0; 3]); guests + 1]; guests + 1];
         Self { now, table, peers: nodes.map(peer).collect(), envelopes, channels, recent: VecDeque::new() }
@@ -279,8 +223,7 @@ impl Room {
         let end = self.now.plus(time);
         loop {
             self.settle();
-            let next =
-                self.peers.iter().filter_map(|peer| each!(&peer.node, session => session.poll_timeout()));
+            let next = self.peers.iter().filter_map(Peer::poll_timeout);
             let next = next.min().unwrap_or(end).max(self.now.plus(Duration::from_micros(100)));
             if next >= end {
                 break;
@@ -298,9 +241,7 @@ impl Room {
             let Some(n) = is_dirty.iter().position(|&is| is) else { return };
             is_dirty[n] = false;
             self.peers[n].advance(self.now);
-            let sent: Vec<Transmit> =
-                std::iter::from_fn(|| each!(&mut self.peers[n].node, session => session.poll_transmit()))
-                    .collect();
+            let sent: Vec<Transmit> = std::iter::from_fn(|| self.peers[n].poll_transmit()).collect();
             for Transmit { to, datagram, .. } in sent {
                 let Some(to) = (0..self.peers.len()).find(|&peer| address(peer) == to) else { continue };
                 self.carry(n, to, datagram.bytes());
@@ -344,7 +285,7 @@ impl Room {
     /// A datagram comes in; nothing is done about it yet.
     pub(crate) fn deliver(&mut self, from: usize, to: usize, bytes: &[u8]) {
         let now = self.now;
-        each!(&mut self.peers[to].node, session => session.handle_datagram(now, Source::from(address(from)), bytes));
+        self.peers[to].handle_datagram(now, Source::from(address(from)), bytes);
     }
 
     /// A body in the envelope that `to` takes from `from`, with the next number; a real datagram with the same is
@@ -371,15 +312,7 @@ impl Room {
     /// place of its next one.
     fn forge_message(&mut self, from: usize, to: usize, id: PacketId, body: &[u8]) {
         if !self.peers[from].is_cut {
-            match &mut self.peers[from].node {
-                // It has no channel yet.
-                Node::Join(_) => {}
-                Node::Lockstep(session) => session.forge(address(to), id, body),
-                Node::Server(session) => session.forge(address(to), id, body),
-                Node::Client(session) => session.forge(address(to), id, body),
-                Node::Match(game) => game.forge(address(to), id, body),
-                Node::MatchServer(server) => server.forge(address(to), id, body),
-            }
+            self.peers[from].forge(address(to), id, body);
             return;
         }
         let message: Vec<u8> = [&[id as u8], body].concat();
@@ -413,169 +346,4 @@ impl Room {
 /// Whether a datagram that begins so has no envelope.
 pub(crate) const fn is_handshake(first: u8) -> bool {
     matches!(first, 0x03 | 0x10 | 0x11 | 0x14 | 0x15 | 0x21)
-}
-
-/// What such a world makes of inputs.
-pub(crate) fn after(mut state: GameState, inputs: &TickInputs) -> GameState {
-    let seed = inputs.inputs.iter().fold(state.globals.seed[0], |seed, input| {
-        seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(input.hero.walk.is_some()))
-    });
-    (state.globals.tick[0], state.globals.seed[0]) = (inputs.tick.plus(1), seed);
-    state
-}
-
-impl Peer {
-    pub(crate) fn lockstep(&mut self) -> &mut LockstepSession {
-        match &mut self.node {
-            Node::Lockstep(session) => session,
-            _ => panic!("no lockstep session"),
-        }
-    }
-
-    pub(crate) fn end(&self) -> Option<End> {
-        self.told.iter().find_map(|event| match event {
-            Event::Closed(end) => Some(*end),
-            _ => None,
-        })
-    }
-
-    pub(crate) fn has(&self, is_it: impl Fn(&Event) -> bool) -> bool {
-        self.told.iter().any(is_it)
-    }
-
-    /// The world before tick 0 is built, whether anybody has asked for it or not.
-    pub(crate) fn build(&mut self, now: Time) {
-        self.state = first_state();
-        let hash = self.state.hash();
-        match &mut self.node {
-            Node::Lockstep(session) => session.prepared(now, &hash),
-            Node::Server(session) => session.prepared(now, &hash, &self.state),
-            Node::Client(session) => session.prepared(now, &hash, &self.state),
-            Node::Join(_) | Node::Match(_) | Node::MatchServer(_) => {}
-        }
-    }
-
-    /// The real world, once there is one.
-    pub(crate) fn world(&self) -> Option<&World> {
-        match &self.node {
-            Node::Match(game) => game.world(),
-            Node::MatchServer(server) => server.world(),
-            _ => None,
-        }
-    }
-
-    /// What a whole match does by itself.
-    fn advance_real(&mut self, now: Time) {
-        match &mut self.node {
-            Node::Match(game) => {
-                game.advance(now);
-                while game.poll_event().is_some() {}
-            }
-            Node::MatchServer(server) => {
-                server.advance(now);
-                while server.poll_event().is_some() {}
-            }
-            _ => {}
-        }
-        self.state.globals.tick[0] = self.world().map_or(Tick(0), |world| world.state().tick());
-    }
-
-    /// What its caller does, until there is nothing more to do now.
-    fn advance(&mut self, now: Time) {
-        if matches!(self.node, Node::Match(_) | Node::MatchServer(_)) {
-            return self.advance_real(now);
-        }
-        session!(&mut self.node, session => session.handle_timeout(now));
-        while let Some(event) = session!(&mut self.node, session => session.poll_event()) {
-            self.on_event(now, &event);
-            self.told.push(event);
-        }
-        self.run_ticks(now);
-        if let Node::Join(join) = &mut self.node
-            && let Some(seat) = join.take_seat()
-        {
-            self.node = match seat.architecture() {
-                Architecture::P2p => Node::Lockstep(Box::new(LockstepSession::seated(now, seat))),
-                _ => Node::Client(Box::new(ClientSession::seated(now, seat))),
-            };
-        }
-    }
-
-    fn on_event(&mut self, now: Time, event: &Event) {
-        match (event, &mut self.node) {
-            (Event::Prepare { .. }, _) if self.builds => self.build(now),
-            (Event::StateWanted { tick }, Node::Lockstep(session)) if self.shows => {
-                session.provide_state(*tick, vec![1; 1500]);
-            }
-            (Event::Adopt { tick }, Node::Client(session)) => {
-                if let Some(state) = session.snapshot(*tick) {
-                    self.state = state.clone();
-                }
-            }
-            (Event::Again, Node::Server(session)) => {
-                let next = session.again();
-                self.node = Node::Server(Box::new(next));
-            }
-            (Event::Again, Node::Client(session)) => {
-                let next = session.again();
-                self.node = Node::Join(Box::new(next));
-            }
-            _ => {}
-        }
-    }
-
-    fn run_ticks(&mut self, now: Time) {
-        loop {
-            let timed = match &mut self.node {
-                Node::Lockstep(session) => session.poll_tick(now).map(|due| due.inputs.into()),
-                Node::Server(session) => session.poll_tick(now).map(|due| due.timed),
-                Node::Client(session) => session.poll_tick(now).map(|due| due.inputs.into()),
-                Node::Join(_) | Node::Match(_) | Node::MatchServer(_) => None,
-            };
-            let Some(timed): Option<TimedInputs> = timed else { return };
-            let tick = timed.inputs.tick;
-            self.step(&timed.inputs);
-            let hash = self.state.hash();
-            match &mut self.node {
-                Node::Lockstep(session) => session.report(now, tick, &hash),
-                Node::Server(session) => session.report(now, &timed, &hash, &self.state),
-                Node::Client(session) => session.report(now, tick, &hash),
-                Node::Join(_) | Node::Match(_) | Node::MatchServer(_) => {}
-            }
-        }
-    }
-
-    fn step(&mut self, inputs: &TickInputs) {
-        self.state = after(self.state.clone(), inputs);
-    }
-
-    pub(crate) fn hash(&self) -> StateHash {
-        self.world().map_or_else(|| self.state.hash(), World::hash)
-    }
-
-    pub(crate) fn order(&mut self, now: Time, command: Command) {
-        // If the queue is full it is dropped.
-        let _ = match &mut self.node {
-            Node::Match(game) => {
-                game.submit_command(now, command);
-                Ok(())
-            }
-            Node::Lockstep(session) => session.submit_command(Tick(0), now, command),
-            Node::Client(session) => session.submit_command(Tick(0), now, command),
-            Node::Join(_) | Node::Server(_) | Node::MatchServer(_) => Ok(()),
-        };
-    }
-
-    pub(crate) fn leave(&mut self) {
-        each!(&mut self.node, session => session.leave());
-    }
-
-    pub(crate) fn want_rematch(&mut self, now: Time) {
-        match &mut self.node {
-            Node::Lockstep(session) => session.want_rematch(now),
-            Node::Client(session) => session.want_rematch(now),
-            Node::Match(game) => game.want_rematch(now),
-            Node::Join(_) | Node::Server(_) | Node::MatchServer(_) => {}
-        }
-    }
 }

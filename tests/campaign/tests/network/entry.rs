@@ -8,67 +8,35 @@ use std::time::Duration;
 use crate::peers::{GUEST, HOST, Peer, address, body, entropy, guest_config, host_config, run, settings};
 use net::message::{JOIN_REQUEST_BYTES, PacketId, Ping, encode};
 use net::{
-    AdmissionRules, Architecture, BITS_PER_S_USUAL, End, Event, GuestConfig, HostConfig, InputDelay, Join,
-    LockstepSession, MatchConfig, PacketProtection, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig,
-    ServerSession, Settings, Time, Transmit,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, End, Event, GuestConfig, Host, HostConfig, InputDelay,
+    Join, MatchConfig, PacketProtection, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig, Settings, Time,
 };
 
-/// A host or a server.
-#[expect(clippy::large_enum_variant, reason = "there are few")]
-enum Host {
-    Peer(LockstepSession),
-    Server(ServerSession),
-}
-
-macro_rules! each {
-    ($host:expr, $inner:ident => $call:expr) => {
-        match $host {
-            Host::Peer($inner) => $call,
-            Host::Server($inner) => $call,
-        }
+/// The room of a host or a server.
+fn room_of(architecture: Architecture, room_code: RoomCode) -> Host {
+    let admission = AdmissionRules { shared_address: false, ready_within: Some(READY_WITHIN_USUAL) };
+    let host = HostConfig { room_code, admission, ..host_config(2, 60) };
+    if architecture == Architecture::P2p {
+        let settings = Settings { wait: None, ..settings(InputDelay::Auto) };
+        return Host::new(Time(0), settings, host, [1; 32]);
+    }
+    let config = ServerConfig {
+        config: MatchConfig { architecture, ..host.config },
+        room_code: host.room_code,
+        teams: host.teams,
+        host: None,
+        countdown: host.countdown,
+        beacon: None,
+        admission,
+        timeout: Duration::from_secs(3),
+        rejoin: Duration::ZERO,
+        wait: None,
+        updates: 20,
+        repeat_updates: false,
+        bits_per_s: BITS_PER_S_USUAL,
+        stays: false,
     };
-}
-
-impl Host {
-    fn new(architecture: Architecture, room_code: RoomCode) -> Self {
-        let admission = AdmissionRules { shared_address: false, ready_within: Some(READY_WITHIN_USUAL) };
-        let host = HostConfig { room_code, admission, ..host_config(2, 60) };
-        if architecture == Architecture::P2p {
-            let settings = Settings { wait: None, ..settings(InputDelay::Auto) };
-            return Self::Peer(LockstepSession::host(Time(0), settings, host, [1; 32]));
-        }
-        let config = ServerConfig {
-            config: MatchConfig { architecture, ..host.config },
-            room_code: host.room_code,
-            teams: host.teams,
-            host: None,
-            countdown: host.countdown,
-            beacon: None,
-            admission,
-            timeout: Duration::from_secs(3),
-            rejoin: Duration::ZERO,
-            wait: None,
-            updates: 20,
-            repeat_updates: false,
-            bits_per_s: BITS_PER_S_USUAL,
-            stays: false,
-            kept: Default::default(),
-        };
-        Self::Server(ServerSession::new(Time(0), config, [1; 32]))
-    }
-
-    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        each!(self, host => host.handle_datagram(now, from, bytes));
-    }
-
-    fn poll_transmit(&mut self) -> Option<Transmit> {
-        each!(self, host => host.poll_transmit())
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        each!(self, host => host.handle_timeout(now));
-        while each!(self, host => host.poll_event()).is_some() {}
-    }
+    Host::serving(Time(0), &config, [1; 32])
 }
 
 /// A guest at the other end of a link with this delay in each direction.
@@ -121,6 +89,7 @@ impl Entrance {
     /// A millisecond passes.
     fn step(&mut self) {
         self.host.handle_timeout(self.now);
+        while self.host.poll_event().is_some() {}
         for at in 0..self.guests.len() {
             let guest = &mut self.guests[at];
             guest.join.handle_timeout(self.now);
@@ -214,7 +183,7 @@ fn check_floods(seeds: std::ops::Range<u64>) {
         for strangers in [1, 2] {
             for one_way_ms in [5, 25, 60] {
                 for seed in seeds.clone() {
-                    let host = Host::new(architecture, RoomCode::OPEN);
+                    let host = room_of(architecture, RoomCode::OPEN);
                     let open = [RoomCode::OPEN, RoomCode::OPEN];
                     let took = time_to_a_seat(host, open, strangers, one_way_ms, seed);
                     let most = Duration::from_millis(6 * one_way_ms + 300);
@@ -243,7 +212,7 @@ fn a_cookie_that_changes_during_a_join_makes_no_guest_begin_anew() {
     for architecture in [Architecture::P2p, Architecture::ClientServer] {
         for one_way_ms in [60, 160] {
             for before_ms in (0..700).step_by(20) {
-                let mut entrance = Entrance::new(Host::new(architecture, RoomCode::OPEN));
+                let mut entrance = Entrance::new(room_of(architecture, RoomCode::OPEN));
                 let begins = SLOT_ENDS.shifted(-1_000 * before_ms);
                 entrance.now = begins;
                 entrance.guests.push(Guest::new(begins, GUEST, one_way_ms, guest_config(), true, 3));
@@ -262,7 +231,7 @@ fn a_cookie_that_changes_during_a_join_makes_no_guest_begin_anew() {
 fn wrong_codes_from_many_addresses_do_not_delay_a_guest() {
     let codes = || [RoomCode::of("tea at five"), RoomCode::of("tea at six")];
     for strangers in [12, 24] {
-        let host = Host::new(Architecture::P2p, codes()[0].clone());
+        let host = room_of(Architecture::P2p, codes()[0].clone());
         let took = time_to_a_seat(host, codes(), strangers, 25, 3);
         assert!(took <= Duration::from_millis(450), "{strangers} strangers: {took:?}");
     }
@@ -276,7 +245,7 @@ fn a_false_host_tests_three_codes_in_a_join() {
     let (mut tested, mut now) = (0, Time(0));
     let host = |guess: u32| {
         let config = HostConfig { room_code: RoomCode::of(&guess.to_string()), ..host_config(2, 60) };
-        LockstepSession::host(Time(0), settings(InputDelay::Auto), config, [guess as u8; 32])
+        Host::new(Time(0), settings(InputDelay::Auto), config, [guess as u8; 32])
     };
     let mut false_host = host(0);
     let end = loop {
@@ -306,7 +275,7 @@ fn a_false_host_tests_three_codes_in_a_join() {
 #[test]
 fn a_stranger_who_is_never_ready_holds_a_seat_for_at_most_30_seconds_while_a_guest_asks() {
     for architecture in [Architecture::P2p, Architecture::ClientServer] {
-        let mut entrance = Entrance::new(Host::new(architecture, RoomCode::OPEN));
+        let mut entrance = Entrance::new(room_of(architecture, RoomCode::OPEN));
         if architecture != Architecture::P2p {
             // The first seat of a server.
             let ready = Guest::new(Time(0), address(5), 5, guest_config(), true, 8);
@@ -350,7 +319,7 @@ fn beside_a_stranger(is_ready: bool) -> (Vec<End>, Duration) {
         |is_ready| Settings { is_ready, wait: Some(Duration::from_secs(30)), ..settings(InputDelay::Auto) };
     let admission = AdmissionRules { shared_address: false, ready_within: Some(READY_WITHIN_USUAL) };
     let config = HostConfig { admission, ..host_config(2, 60) };
-    let host = LockstepSession::host(Time(0), settings(true), config, entropy(1));
+    let host = Host::new(Time(0), settings(true), config, entropy(1));
     let peer = |now: Time, at: SocketAddr, is_ready: bool, n: u8| {
         Peer::new(Join::new(now, settings(is_ready), guest_config(), entropy(n)), at, "delay=5ms")
     };

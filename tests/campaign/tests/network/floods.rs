@@ -7,19 +7,18 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::peers::{
-    HOST, Peer, Session, address, entropy, fair_mesh, guest_config, honest_play_on, host_config, mesh,
-    people, run, settings, with_body,
+    HOST, Peer, address, entropy, fair_mesh, guest_config, honest_play_on, host_config, mesh, people, run,
+    settings, with_body,
 };
 use crate::served::insider::{Insider, all_played, run_pinging, vacated};
 use crate::served::star::{BOTH, config, room};
 use game::MatchEvent;
 use net::message::{
-    Bye, Chat, Choice, Delivery, DesyncHashes, DesyncState, Lobby, PacketId, PathEcho, Ping, Ready, Rematch,
-    Seats, Start, Suspicion, encode,
+    Bye, Chat, Choice, Delivery, DesyncHashes, DesyncState, Lobby, PacketId, PathEcho, Ping, Ready, Seats,
+    Start, Suspicion, encode,
 };
 use net::{
-    ChatText, DropCause, ENVELOPE_BYTES, End, InputDelay, Join, LockstepSession, ServerConfig, Settings,
-    TAG_BYTES, Time,
+    ChatText, DropCause, ENVELOPE_BYTES, End, Host, InputDelay, Join, ServerConfig, Settings, TAG_BYTES, Time,
 };
 use sim::{AttackBehaviour, PlayerId};
 
@@ -39,7 +38,7 @@ const PLAYING: Time = Time(2_500_000);
 
 /// A reliable message of this kind, as an honest peer could send it; each is a little different.
 fn message(id: PacketId, n: u32, now: Time) -> Vec<u8> {
-    let (wanted, unheard) = (Seats::default(), Seats::default());
+    let unheard = Seats::default();
     let hero = if n.is_multiple_of(2) { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
     let hashes = [u64::from(n)].into_iter().collect();
     let inputs = [[0; 4]].into_iter().collect();
@@ -50,8 +49,10 @@ fn message(id: PacketId, n: u32, now: Time) -> Vec<u8> {
             encode(&Chat { from: PlayerId(1), text }).to_vec()
         }
         PacketId::Ready => encode(&Ready { round: 1, state_hash: u64::from(n), unheard }).to_vec(),
-        PacketId::Bye => encode(&Bye::Finished { ticks: 0, chain: u64::from(n) }).to_vec(),
-        PacketId::Rematch => encode(&Rematch { game: 0, ticks: 0, chain: u64::from(n), wanted }).to_vec(),
+        PacketId::Bye => {
+            let stays = n.is_multiple_of(2);
+            encode(&Bye::Finished { ticks: 0, chain: u64::from(n), stays }).to_vec()
+        }
         PacketId::DesyncHashes => {
             let asks = n.is_multiple_of(2);
             encode(&DesyncHashes { first: 0, hashes, asks, inputs }).to_vec()
@@ -69,9 +70,9 @@ fn reliable() -> impl Iterator<Item = PacketId> {
 }
 
 /// The kinds that a server handles, and another kind, which it refuses.
-fn to_server() -> [PacketId; 6] {
-    use PacketId::{Bye, Chat, Choice, DesyncState, Ready, Rematch};
-    [Choice, Chat, Ready, Bye, Rematch, DesyncState]
+fn to_server() -> [PacketId; 5] {
+    use PacketId::{Bye, Chat, Choice, DesyncState, Ready};
+    [Choice, Chat, Ready, Bye, DesyncState]
 }
 
 /// All that peer `from` can say to peer `to` within an instant: packets and acknowledgements take no time.
@@ -109,7 +110,7 @@ fn flood(now: Time, peers: &mut [Peer], from: usize, to: usize, id: PacketId) ->
 /// A host of three seats, one guest that floods, and an honest guest; nobody is ready.
 fn lobby(link: &str) -> Vec<Peer> {
     let settings = || Settings { is_ready: false, ..settings(InputDelay::Auto) };
-    let host = LockstepSession::host(Time(0), settings(), host_config(3, 60), entropy(1));
+    let host = Host::new(Time(0), settings(), host_config(3, 60), entropy(1));
     let mut peers = vec![Peer::new(host, HOST, &format!("{link},seed=1"))];
     for n in 1..3 {
         let join = Join::new(Time(0), settings(), guest_config(), entropy(1 + n));
@@ -169,20 +170,24 @@ fn a_flood_of_any_message_in_a_match_costs_its_author_the_seat_and_nobody_else()
 }
 
 #[test]
-fn a_flood_of_votes_after_a_match_ends_the_vote_and_breaks_no_connection() {
-    let mut peers = people(3, 120, LINKS[1]);
-    let mut is_sent = false;
-    run(&mut peers, Duration::from_secs(30), |now, peers| {
-        if !is_sent && peers.iter().all(|peer| peer.session.stays()) {
-            is_sent = true;
-            flood(now, peers, 1, 0, PacketId::Rematch);
+fn a_flood_of_any_message_after_a_match_ends_the_room_and_breaks_no_connection() {
+    for id in reliable() {
+        let mut peers = people(3, 120, LINKS[1]);
+        let mut is_sent = false;
+        run(&mut peers, Duration::from_secs(30), |now, peers| {
+            if !is_sent && peers.iter().all(|peer| peer.session.is_again()) {
+                is_sent = true;
+                flood(now, peers, 1, 0, id);
+            }
+            for peer in [0, 2] {
+                peers[peer].session.want_rematch(now);
+            }
+        });
+        assert!(is_sent, "{id:?}");
+        for peer in [&peers[0], &peers[2]] {
+            assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 120), "{id:?}");
         }
-        for peer in [0, 2] {
-            peers[peer].session.want_rematch(now);
-        }
-    });
-    assert!(is_sent);
-    assert_eq!((&peers[0].ends[..], &peers[2].ends[..]), (&[End::Finished][..], &[End::Finished][..]));
+    }
 }
 
 #[test]
@@ -239,7 +244,7 @@ fn who_joins_and_leaves_again_and_again_takes_a_seat_once_a_second() {
     let mut peers = lobby(LINKS[2]);
     let mut joined = 0;
     run(&mut peers, Duration::from_secs(10), |now, peers| {
-        let is_there = matches!(peers[1].session, Session::Seated(_));
+        let is_there = peers[1].session.is_seated();
         if is_there && now >= Time(1_000_000) {
             joined += 1;
             peers[1].session.leave();

@@ -67,7 +67,11 @@ fn one_word_of_a_liar_takes_nobody_elses_seat() {
             ("Dropped", Lie::new(PacketId::Bye, &Bye::Dropped)),
             ("Removed", Lie::new(PacketId::Bye, &Bye::Removed)),
             ("Desync", Lie::new(PacketId::Bye, &Bye::Desync)),
-            ("Finished", Lie::new(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1 })),
+            ("Finished", Lie::new(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1, stays: false })),
+            (
+                "Finished, and stays",
+                Lie::new(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1, stays: true }),
+            ),
             ("Left, far ahead", Lie::new(PacketId::Bye, &Bye::Left { tick: 1_000_000 })),
             ("suspects seat 2", Lie::new(PacketId::Suspicion, &suspicion(2, 100))),
             ("suspects seat 0", Lie::new(PacketId::Suspicion, &suspicion(0, 100))),

@@ -6,6 +6,7 @@ mod campaigns;
 mod entry;
 mod fair;
 mod floods;
+mod forging;
 mod heads;
 mod insiders;
 mod locks;

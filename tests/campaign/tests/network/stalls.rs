@@ -40,7 +40,11 @@ fn forge(draws: &mut Draws, peers: &mut [Peer]) {
             let list = DesyncHashes { first: tick, hashes, asks: draws.below(2) == 0, inputs };
             forge(peers, PacketId::DesyncHashes, &encode(&list));
         }
-        1 => forge(peers, PacketId::Bye, &encode(&Bye::Finished { ticks: tick, chain: draws.below(9) })),
+        1 => forge(
+            peers,
+            PacketId::Bye,
+            &encode(&Bye::Finished { ticks: tick, chain: draws.below(9), stays: false }),
+        ),
         _ => {
             forge(peers, PacketId::Bye, &encode(&Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) }))
         }
@@ -83,7 +87,7 @@ fn nothing_that_one_peer_sends_moves_what_another_is_judged_by() {
                 forge(&mut draws, peers);
             }
             for (by, of) in [(0, 2), (2, 0)] {
-                if let Some(judge) = peers[by].session.seated() {
+                if let Some(judge) = peers[by].session.playing() {
                     most = most.max(judge.stalled(PlayerId(of)));
                 }
             }

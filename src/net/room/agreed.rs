@@ -1,0 +1,26 @@
+//! What the players of a room have agreed on before tick 0.
+
+use alloc::boxed::Box;
+
+use super::peers::Peers;
+use crate::outbox::Outbox;
+use crate::time::Time;
+use crate::wire::message::Seating;
+
+/// What all have agreed on.
+pub(crate) struct Agreed {
+    pub(crate) seating: Box<Seating>,
+    /// Hash of the state before tick 0.
+    pub(crate) hash: u64,
+    /// The instant of tick 0 here.
+    pub(crate) begin: Time,
+}
+
+/// What a room hands over to the match that begins.
+pub(crate) struct Handover {
+    pub(crate) now: Time,
+    pub(crate) agreed: Agreed,
+    /// The connections to all others.
+    pub(crate) peers: Peers,
+    pub(crate) out: Outbox,
+}

@@ -1,0 +1,82 @@
+use super::*;
+use crate::connection::keys::RoomCode;
+use crate::room::settings::{InputDelay, OnLoss};
+use crate::wire::message::{JoinConfirm, SeatInfo};
+use crate::wire::name::PlayerName;
+use core::time::Duration;
+use sim::{AttackBehaviour, TickRate};
+
+fn config() -> MatchConfig {
+    MatchConfig {
+        room_id: 1,
+        architecture: Architecture::P2p,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks: None,
+        rules: 11,
+        map: 12,
+        seats: 2,
+        game: 0,
+        is_fair: false,
+    }
+}
+
+fn seat_info() -> SeatInfo {
+    SeatInfo { name: PlayerName::new("Ann").expect("a name"), hero: AttackBehaviour::Swordsman, team: 0 }
+}
+
+/// A guest in seat 1 of a room for two.
+fn guest() -> Guest {
+    let SeatInfo { name, hero, .. } = seat_info();
+    let settings = Settings {
+        name,
+        hero,
+        is_ready: true,
+        input_delay: InputDelay::Auto,
+        timeout: Duration::from_secs(3),
+        wait: None,
+        on_loss: OnLoss::End,
+        stays: true,
+    };
+    let cipher = CipherKind::Null;
+    let guest = Applicant {
+        settings,
+        host: core::net::SocketAddr::from(([10, 0, 0, 1], 4124)),
+        code: RoomCode::OPEN,
+        cipher,
+        pair_secret: crate::connection::pair_keys::PairSecret::new([1; 32]),
+        signer: Signer::new(&[2; 32], cipher),
+        via: ArrayVec::new(),
+        give_up_at: None,
+        rng: SecretRng::new(&[3; 32]),
+    };
+    let confirm = JoinConfirm { player: PlayerId(1), config: config(), token: None };
+    let protection = crate::PacketProtection::plaintext(1, 2);
+    Guest::new(Time(0), Seat { guest, confirm, protection, out: Outbox::new(Traffic::default()) })
+}
+
+fn seating(round: u32) -> Seating {
+    Seating {
+        round,
+        roster: [seat_info(); 2].into_iter().collect(),
+        mesh_key: 5,
+        addresses: [ArrayVec::new(), ArrayVec::new()].into_iter().collect(),
+        public_keys: [[0; 32]; 2].into_iter().collect(),
+        signing_keys: ArrayVec::new(),
+        words: [[0; 8]; 2].into_iter().collect(),
+    }
+}
+
+/// The keys between guests follow from a Seating: a second match with the same one would use them again.
+#[test]
+fn a_seating_counts_once_in_a_room_whatever_was_played_in_between() {
+    let mut guest = guest();
+    assert_eq!(guest.on_seating(seating(3)), Ok(()));
+    // A match has been played, and this player is ready for the next one.
+    guest.phase = Phase::Waiting;
+    guest.again = Some(Again { roster: seating(3).roster, ready: Seats::default() });
+    for round in [0, 2, 3] {
+        assert_eq!(guest.on_seating(seating(round)), Err(OutOfPlace), "round {round}");
+    }
+    assert_eq!(guest.on_seating(seating(4)), Ok(()));
+}

@@ -1,0 +1,380 @@
+//! Who gets a seat, who is ready, and who loses a seat again.
+
+use core::net::{IpAddr, SocketAddr};
+use rand_chacha::rand_core::Rng as _;
+
+use super::{Guest, Host, Phase};
+use crate::connection::Connection;
+use crate::connection::handshake::Entrant;
+use crate::connection::path::Trust;
+use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::{ClientCounts, ClientStatus, End, Event};
+use crate::outbox::{Outbox, Source};
+use crate::room::admission::{Grant, Occupancy};
+use crate::room::chat::ChatLimit;
+use crate::room::lobby::{LobbyNews, report_ready};
+use crate::room::settings::Settings;
+use crate::time::Time;
+use crate::wire::message::{
+    Bye, Choice, Delivery, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Refusal, SeatInfo, Seats,
+    Token,
+};
+use crate::wire::name::PlayerName;
+use sim::PlayerId;
+
+/// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
+
+impl Host {
+    /// Handles a datagram of no player: somebody who asks for a seat, or has lost one. Returns who gets which seat.
+    /// The players of the seats in `returning` may take them back.
+    pub(crate) fn receive(
+        &mut self,
+        now: Time,
+        (from, bytes): (Source, &[u8]),
+        returning: Seats,
+        out: &mut Outbox,
+    ) -> Result<Option<(Grant, Entrant)>, DropCause> {
+        let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
+        let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
+        match id {
+            PacketId::JoinRequest => self.reception.on_join_request(now, (from, body), &mut self.rng, out)?,
+            PacketId::RoomQuery => self.reception.on_query(from, bytes, out)?,
+            _ if id.delivery() != Delivery::Datagram => return Err(OutOfPlace),
+            _ => {
+                let Some(entrant) = self.reception.on_unseated(now, (from, bytes), out)? else {
+                    return Ok(None);
+                };
+                match self.decide(now, from.address, &entrant.entry, returning) {
+                    Ok(grant) => {
+                        // A player who takes a seat back is not announced.
+                        if entrant.entry.token.is_none() || !self.terms.is_served() {
+                            self.reception.take_seat_token(now, from.ip())?;
+                        }
+                        return Ok(Some((grant, entrant)));
+                    }
+                    Err(reason) => self.reception.refuse(now, from, &entrant, reason, out)?,
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Decides about somebody who asks for a seat.
+    fn decide(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        entry: &JoinEntry,
+        returning: Seats,
+    ) -> Result<Grant, Refusal> {
+        if let Some(token) = entry.token.filter(|_| self.terms.is_served()) {
+            let player = self.seat_of(token, returning).ok_or(Refusal::Token)?;
+            return Ok(Grant { player, evicts: false });
+        }
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing(_) | Phase::Seating { .. });
+        if !is_open || self.again.is_some() {
+            return Err(Refusal::Running);
+        }
+        if !matches!(self.phase, Phase::Gathering) {
+            return Err(self.reception.ask_later(now, from));
+        }
+        let has_own = self.own.is_some() || self.terms.reserved.is_some();
+        let open = self.terms.config.seats.saturating_sub(u8::from(has_own));
+        let occupancy = self.occupancy();
+        let at = self.peers.iter().filter_map(|(_, connection)| Some(connection.addresses().first()?.ip()));
+        self.reception.seat_for(now, (from, entry), (at, open), occupancy)
+    }
+
+    /// The seat that a token takes, even from a client whose silence has not been noticed yet.
+    fn seat_of(&self, token: Token, returning: Seats) -> Option<PlayerId> {
+        let is_reserved = Some(token) == self.terms.reserved && self.guests[PlayerId(0)].is_none();
+        if is_reserved && matches!(self.phase, Phase::Gathering) {
+            return Some(PlayerId(0));
+        }
+        let is_its =
+            |&player: &PlayerId| self.guests[player].as_ref().is_some_and(|guest| guest.token == Some(token));
+        returning.iter().find(is_its)
+    }
+
+    /// The seats that guests have.
+    pub(super) fn seated(&self) -> Seats {
+        (0..self.terms.config.seats).map(PlayerId).filter(|&player| self.guests[player].is_some()).collect()
+    }
+
+    /// The seat of the player at this computer, which nobody else can take.
+    fn own_seat(&self) -> Seats {
+        let has_own = self.own.is_some() || self.terms.reserved.is_some();
+        if has_own { Seats::one(PlayerId(0)) } else { Seats::default() }
+    }
+
+    /// The seats as they are.
+    pub(super) fn occupancy(&self) -> Occupancy {
+        let (seated, own) = (self.seated(), self.own_seat());
+        let is_unready =
+            |player: &PlayerId| self.guests[*player].as_ref().is_some_and(|guest| !guest.is_ready);
+        let unready = seated.iter().filter(is_unready).collect::<Seats>().difference(own);
+        Occupancy { seats: self.terms.config.seats, taken: seated.union(own), unready }
+    }
+
+    /// Gives somebody a seat.
+    pub(super) fn seat(&mut self, from: Source, grant: Grant, entrant: &Entrant) -> Handled {
+        let player = grant.player;
+        if grant.evicts {
+            // It has kept the room waiting for too long, and somebody else asks.
+            self.dismiss(player, &Bye::Unready, End::PeerLost(player));
+        }
+        let mut out = core::mem::take(&mut self.out);
+        let made = self.connect(self.now, from, entrant, &mut out);
+        self.out = out;
+        let connection = made.ok_or(OutOfPlace)?;
+        let connection_before = self.peers.get(player).is_some();
+        self.peers.put(player, connection);
+        if connection_before {
+            return self.take_back(player, from);
+        }
+        let (entry, &team) = (&entrant.entry, self.terms.teams.get(player.index()).ok_or(OutOfPlace)?);
+        let mut drawn = [0; 16];
+        self.rng.fill_bytes(&mut drawn);
+        let is_own = |address: &SocketAddr| {
+            *address != from.address && (address.ip() == from.ip() || is_private(address.ip()))
+        };
+        let own = entry.addresses.iter().copied().filter(is_own);
+        self.guests[player] = Some(Guest {
+            seat: SeatInfo { name: entry.name, hero: entry.hero, team },
+            is_ready: entry.is_ready,
+            token: self.terms.is_served().then(|| entry.token.unwrap_or(Token(drawn))),
+            addresses: core::iter::once(from.address).chain(own).collect(),
+            public_key: entry.public_key,
+            signing_key: entry.signing_key,
+            unheard: None,
+            chat: ChatLimit::of_others(self.now, 1),
+        });
+        self.reception.seated(self.now, from.address, player);
+        self.confirm(player);
+        self.out.event(Event::Joined { player, name: entry.name });
+        self.count_players();
+        self.seat_all_if_ready();
+        Ok(())
+    }
+
+    /// The connection of somebody who gets a seat; `None` if its keys are gone.
+    pub(crate) fn connect(
+        &mut self,
+        now: Time,
+        from: Source,
+        entrant: &Entrant,
+        out: &mut Outbox,
+    ) -> Option<Connection> {
+        let protection = self.reception.listener.admit(entrant)?;
+        let path = (&[from.address][..], Trust::Proven);
+        let mut connection = Connection::new(now, path, protection, &mut self.rng);
+        connection.hear(now, (from, 0), true, out);
+        Some(connection)
+    }
+
+    /// A player has come back over another connection, before tick 0.
+    fn take_back(&mut self, player: PlayerId, from: Source) -> Handled {
+        let guest = self.guests[player].as_mut().ok_or(OutOfPlace)?;
+        guest.unheard = None;
+        guest.addresses = core::iter::once(from.address).collect();
+        self.confirm(player);
+        self.out.event(Event::Heard { player });
+        self.send_seating(player);
+        Ok(())
+    }
+
+    /// Tells a guest its seat.
+    pub(super) fn confirm(&mut self, player: PlayerId) {
+        let confirm = self.confirmation(player);
+        self.peers.send(player, PacketId::JoinConfirm, &confirm, &mut self.out);
+    }
+
+    /// The message that tells a guest its seat.
+    pub(crate) fn confirmation(&self, player: PlayerId) -> JoinConfirm {
+        let token = self.guests[player].as_ref().and_then(|guest| guest.token);
+        JoinConfirm { player, config: self.terms.config, token }
+    }
+
+    /// The name of the guest in this seat.
+    #[must_use]
+    pub fn name(&self, player: PlayerId) -> Option<PlayerName> {
+        self.guests[player].as_ref().map(|guest| guest.seat.name)
+    }
+
+    /// The guests, in the order in which they joined.
+    pub fn guests(&self) -> impl Iterator<Item = ClientStatus> {
+        self.peers.iter().filter_map(|(player, connection)| {
+            let (name, link) = (self.name(player)?, connection.status(player, self.now));
+            let counts = ClientCounts::default();
+            Some(ClientStatus { player, name, traffic: connection.traffic, counts, link })
+        })
+    }
+
+    /// The seats as all are told.
+    pub(super) fn lobby(&self) -> Lobby {
+        let seats = self.terms.teams.iter().zip(0..);
+        Lobby { seats: seats.map(|(&team, seat)| self.lobby_seat(PlayerId(seat), team)).collect() }
+    }
+
+    fn lobby_seat(&self, player: PlayerId, team: u8) -> Option<LobbySeat> {
+        if let Some(own) = self.own.as_ref().filter(|_| player == self.player()) {
+            let seat = SeatInfo { name: own.settings.name, hero: own.settings.hero, team };
+            return Some(LobbySeat { seat, is_ready: own.settings.is_ready, rtt_ms: None, words: None });
+        }
+        let (guest, connection) = (self.guests[player].as_ref()?, self.peers.get(player)?);
+        let (rtt_us, words) = (connection.rtt.smoothed_us(), connection.protection.words());
+        let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
+        Some(LobbySeat { seat: guest.seat, is_ready: guest.is_ready, rtt_ms, words })
+    }
+
+    /// Tells the guests and the caller what has changed.
+    pub(super) fn tell_lobby(&mut self) {
+        let lobby = self.lobby();
+        self.note_again(&lobby);
+        if self.reception.news.tells(self.now, &lobby) {
+            self.peers.send_to_all(PacketId::Lobby, &lobby, &mut self.out);
+            if self.again.is_none() {
+                self.out.event(Event::Lobby(lobby));
+            }
+        }
+    }
+
+    /// After a match: reports who is ready for the next one.
+    pub(super) fn note_again(&mut self, lobby: &Lobby) {
+        if let Some(known) = &mut self.again {
+            *known = known.union(report_ready(lobby, *known, &mut self.out));
+        }
+    }
+
+    /// Chooses a hero, and in the lobby whether this player is ready. Has no effect once all are, nor after a match once
+    /// this player is ready for the next one.
+    pub fn submit_choice(&mut self, now: Time, choice: Choice) {
+        let is_ready = choice.is_ready && self.again.is_none();
+        self.choose(now, |settings| (settings.hero, settings.is_ready) = (choice.hero, is_ready));
+    }
+
+    /// After a match: this player is ready for the next one.
+    pub fn want_rematch(&mut self, now: Time) {
+        if self.again.is_some() {
+            self.choose(now, |settings| settings.is_ready = true);
+        }
+    }
+
+    fn choose(&mut self, now: Time, change: impl FnOnce(&mut Settings)) {
+        self.now = self.now.max(now);
+        let is_open = matches!(self.phase, Phase::Gathering);
+        let is_first = self.again.is_none();
+        if let Some(own) = self.own.as_mut().filter(|own| is_open && (is_first || !own.settings.is_ready)) {
+            change(&mut own.settings);
+            self.seat_all_if_ready();
+        }
+    }
+
+    /// A guest has chosen. Its choice no longer counts once all are ready, nor after a match once it is ready for the next
+    /// one.
+    pub(super) fn on_choice(&mut self, player: PlayerId, choice: Choice) -> Handled {
+        if !matches!(self.phase, Phase::Gathering) {
+            return Ok(());
+        }
+        let occupancy = self.occupancy();
+        self.reception.watch(self.now, occupancy);
+        let is_first = self.again.is_none();
+        let guest = self.guests[player].as_mut().ok_or(OutOfPlace)?;
+        if is_first || !guest.is_ready {
+            (guest.seat.hero, guest.is_ready) = (choice.hero, choice.is_ready);
+            self.seat_all_if_ready();
+        }
+        Ok(())
+    }
+
+    /// Removes this guest from the lobby and tells it so; its seat is free again. Has no effect once tick 0 is agreed, nor
+    /// between two matches, where nobody could take the seat.
+    pub fn remove(&mut self, now: Time, player: PlayerId) {
+        self.now = self.now.max(now);
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing(_) | Phase::Seating { .. });
+        if is_open && self.again.is_none() && self.peers.get(player).is_some() {
+            self.dismiss(player, &Bye::Removed, End::PeerLeft(player));
+        }
+    }
+
+    /// A guest leaves.
+    pub(super) fn on_bye(&mut self, player: PlayerId, bye: Bye) -> Handled {
+        match (bye, &self.phase) {
+            (Bye::Left { .. }, Phase::Leaving { .. }) => drop(self.peers.take(player)),
+            (Bye::Left { .. }, _) if self.again.is_some() => self.lose(player, End::PeerLeft(player)),
+            (Bye::Left { .. }, _) => self.vacate(player),
+            _ => return Err(OutOfPlace),
+        }
+        Ok(())
+    }
+
+    /// Removes a guest with this as its last message. After a match nobody can take its place: then the room closes, and
+    /// this is why.
+    pub(super) fn dismiss(&mut self, player: PlayerId, bye: &Bye, end: End) {
+        self.peers.send(player, PacketId::Bye, bye, &mut self.out);
+        self.lose(player, end);
+    }
+
+    /// A guest loses its seat, through its own fault: it waits while others ask for one. After a match nobody can take its
+    /// place: then the room closes, and this is why.
+    pub(super) fn lose(&mut self, player: PlayerId, end: End) {
+        match self.phase {
+            Phase::Leaving { .. } => drop(self.peers.take(player)),
+            Phase::Gathering if self.again.is_some() => {
+                self.vacate(player);
+                self.begin_leaving(End::Finished);
+            }
+            _ if self.again.is_some() => {
+                self.vacate(player);
+                self.begin_leaving(end);
+            }
+            _ => {
+                let guest = self.guests[player].as_ref();
+                if let Some(&from) = guest.and_then(|guest| guest.addresses.first()) {
+                    self.reception.penalise(self.now, from);
+                }
+                self.vacate(player);
+            }
+        }
+    }
+
+    /// Frees a seat; the room is open again.
+    fn vacate(&mut self, player: PlayerId) {
+        if let Phase::Seating { since, .. } = self.phase {
+            // Time in which all seats were taken does not count as waiting.
+            self.reception.extend(self.now.since(since));
+        }
+        self.phase = Phase::Gathering;
+        self.guests[player] = None;
+        if let Some(connection) = self.peers.take(player) {
+            self.reception.closing.push(self.now, connection);
+        }
+        for guest in self.guests.iter_mut().flatten() {
+            guest.unheard = None;
+        }
+        self.out.event(Event::Vacated { player });
+        self.count_players();
+    }
+
+    fn count_players(&mut self) {
+        let own = u8::from(self.own.is_some());
+        self.reception.announce(self.seated().count() as u8 + own);
+    }
+
+    /// Asks for the world once all seats are taken and all players are ready; before that, tells who is.
+    pub(super) fn seat_all_if_ready(&mut self) {
+        let lobby = self.lobby();
+        if LobbyNews::is_complete(&lobby) {
+            self.note_again(&lobby);
+            self.seat_all(&lobby);
+        } else {
+            self.tell_lobby();
+        }
+    }
+}
