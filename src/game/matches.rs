@@ -268,11 +268,6 @@ impl Match {
         self.session.submit_choice(now, choice);
     }
 
-    /// Removes this guest from the lobby; only for the host of a lockstep match.
-    pub fn remove(&mut self, now: Time, player: PlayerId) {
-        self.session.remove(now, player);
-    }
-
     /// Gets ready for another match, in the room of the last one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);

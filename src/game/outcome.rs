@@ -1,7 +1,7 @@
 //! Outcomes of a match, and reasons why there may be none.
 
 use super::data::{WorldError, embedded_maps, embedded_rules};
-use net::Refusal;
+use net::{End, Refusal};
 use replay::VERSION;
 use sim::{NoSuchField, Outcome, PlayerId, World, fingerprint};
 
@@ -105,6 +105,25 @@ pub enum MatchError {
     /// The other peer fell silent before the match began.
     #[error("{} was lost before the match began", party(*.0))]
     LostEarly(PlayerId),
+}
+
+impl MatchError {
+    /// Returns why there was no match, from the end of a session before tick 0.
+    pub(super) const fn of(end: End) -> Self {
+        match end {
+            End::Finished => Self::NoRematch,
+            End::Left => Self::NotBegun,
+            End::PeerLeft(player) => Self::LeftEarly(player),
+            End::PeerLost(player) => Self::LostEarly(player),
+            End::StartState | End::Desync => Self::StartState,
+            End::Unreachable(a, b) => Self::Unreachable(a, b),
+            End::Refused(refusal) => Self::Refused(refusal),
+            End::Expelled => Self::Expelled,
+            End::Removed => Self::Removed,
+            End::Unready => Self::Unready,
+            End::NoAnswer => Self::NoAnswer,
+        }
+    }
 }
 
 /// Names the server, the host or another player, before the match has names: seat 0 is the host's.

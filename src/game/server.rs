@@ -162,11 +162,6 @@ impl Server {
         self.world.as_ref()
     }
 
-    /// Removes this client from the lobby.
-    pub fn remove(&mut self, now: Time, player: PlayerId) {
-        self.session.remove(now, player);
-    }
-
     /// Sends an arbitrary message over the reliable channel to this address.
     #[cfg(feature = "doors")]
     pub fn forge(&mut self, to: std::net::SocketAddr, id: net::message::PacketId, body: &[u8]) {
@@ -309,10 +304,8 @@ impl Server {
             End::Finished => MatchOutcome::finished(self.world.as_ref(), self.departed),
             End::PeerLeft(player) => Ok(MatchOutcome::PeerLeft(player)),
             End::PeerLost(player) => Ok(MatchOutcome::PeerLost(player)),
-            End::NoAnswer => Err(MatchError::NoAnswer),
-            End::StartState => Err(MatchError::StartState),
             _ if self.has_begun => Ok(MatchOutcome::Interrupted),
-            _ => Err(MatchError::NotBegun),
+            end => Err(MatchError::of(end)),
         };
         if let Ok(outcome) = outcome {
             let winner = self.world.as_ref().and_then(|world| world.state().winner());

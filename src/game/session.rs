@@ -1,7 +1,6 @@
 //! The session of a match, of any kind, behind one interface for [`super::Match`].
 
 use arrayvec::ArrayVec;
-use core::net::IpAddr;
 use core::time::Duration;
 
 use super::predictor::Predictor;
@@ -226,10 +225,9 @@ impl Session {
         playing!(self, session => session.report(now, tick, hash), else ());
     }
 
-    pub(super) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        if let Self::Host(host) = self {
-            host.set_own_addresses(addresses);
-        }
+    /// Returns the room, if this player hosts it and no match runs.
+    pub(super) fn host_mut(&mut self) -> Option<&mut Host> {
+        if let Self::Host(host) = self { Some(host) } else { None }
     }
 
     pub(super) fn provide_state(&mut self, tick: Tick, state: Vec<u8>) {
@@ -264,13 +262,6 @@ impl Session {
     /// Sets the hero and the readiness of this player in the lobby.
     pub(super) fn submit_choice(&mut self, now: Time, choice: Choice) {
         in_room!(self, room => room.submit_choice(now, choice), else ());
-    }
-
-    /// Removes a guest from the lobby, if this is its host.
-    pub(super) fn remove(&mut self, now: Time, player: PlayerId) {
-        if let Self::Host(host) = self {
-            host.remove(now, player);
-        }
     }
 
     /// Gets ready for another match, in the room of the last one.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::peers::{Peer, address, entropy, guest_config, host_config, run, settings};
 use crate::served::star::{self, Net};
-use game::{MatchError, MatchEvent, MatchOptions, data};
+use game::{MatchError, MatchEvent, MatchOptions, ServerControl, Threaded as _, data};
 use net::message::{Choice, Lobby};
 use net::{Architecture, ChatText, End, Host, InputDelay, Join, Settings, Time};
 use sim::{AttackBehaviour, PlayerId, fingerprint};
@@ -187,7 +187,8 @@ fn a_server_removes_a_client_from_the_lobby() {
                 _ => None,
             });
             let now = net.now;
-            net.server.as_mut().expect("there").remove(now, unready.expect("in the lobby"));
+            let removal = ServerControl::Remove(unready.expect("in the lobby"));
+            net.server.as_mut().expect("there").control(now, removal);
             net.run(Duration::from_secs(2), |_| {});
             let removed = matches!(net.seats[1].ended, Some(Err(MatchError::Removed)));
             assert!(removed, "{architecture}, {link}: {:?}", net.seats[1].ended);

@@ -97,26 +97,16 @@ impl Match {
         let has_begun = self.begin != Time::default();
         let outcome = match end {
             // The world before tick 0 may be built already.
-            End::Finished if !has_begun => Err(MatchError::NoRematch),
-            End::Finished => {
+            End::Finished if has_begun => {
                 let departed = self.session.departed();
                 let departed = departed.map(|(player, is_lost)| MatchOutcome::departed(player, is_lost));
                 MatchOutcome::finished(self.world.as_ref(), departed)
             }
             End::Left if has_begun => Ok(MatchOutcome::Interrupted),
-            End::Left => Err(MatchError::NotBegun),
             End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
             End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
-            End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),
-            End::PeerLost(player) => Err(MatchError::LostEarly(player)),
             End::Desync => Ok(MatchOutcome::Desync),
-            End::StartState => Err(MatchError::StartState),
-            End::Unreachable(a, b) => Err(MatchError::Unreachable(a, b)),
-            End::Refused(refusal) => Err(MatchError::Refused(refusal)),
-            End::NoAnswer => Err(MatchError::NoAnswer),
-            End::Expelled => Err(MatchError::Expelled),
-            End::Removed => Err(MatchError::Removed),
-            End::Unready => Err(MatchError::Unready),
+            end => Err(MatchError::of(end)),
         };
         if let Ok(outcome) = outcome {
             self.close_files(now, outcome);

@@ -135,7 +135,9 @@ impl Threaded for Match {
     const EVENT: fn(MatchEvent) -> Progress = Progress::Event;
 
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.session.set_own_addresses(addresses);
+        if let Some(host) = self.session.host_mut() {
+            host.set_own_addresses(addresses);
+        }
     }
 
     fn expected(&self) -> Expected {
@@ -157,7 +159,11 @@ impl Threaded for Match {
             }
             Control::Hero(hero) => self.submit_hero(hero),
             Control::Choose(choice) => self.submit_choice(now, choice),
-            Control::Remove(player) => self.remove(now, player),
+            Control::Remove(player) => {
+                if let Some(host) = self.session.host_mut() {
+                    host.remove(now, player);
+                }
+            }
             Control::Chat(text) => {
                 // A player over the chat rate limit notices that the line does not appear.
                 self.submit_chat(now, text);

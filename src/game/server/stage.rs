@@ -1,13 +1,11 @@
 //! A server's session: its room until all are ready, then the match, and the room again.
 
-use core::net::IpAddr;
-
 use net::discovery::Beacon;
 use net::{
     Authority, ClientStatus, DropCause, Entropy, Event, Expected, Host, MatchConfig, ServerConfig,
     ServerTick, Source, Time, TimedInputs, Transmit,
 };
-use sim::{GameState, PlayerId, StateHash};
+use sim::{GameState, StateHash};
 
 /// A server's session.
 pub struct Stage {
@@ -93,20 +91,13 @@ impl Stage {
         each!(&mut self.state, it => it.leave());
     }
 
-    pub(super) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        if let State::Room(room) = &mut self.state {
-            room.set_own_addresses(addresses);
-        }
-    }
-
-    pub(super) fn remove(&mut self, now: Time, player: PlayerId) {
-        if let State::Room(room) = &mut self.state {
-            room.remove(now, player);
-        }
+    /// Returns the room, while no match runs.
+    pub(super) fn room_mut(&mut self) -> Option<&mut Host> {
+        if let State::Room(room) = &mut self.state { Some(room) } else { None }
     }
 
     pub(super) fn prepared(&mut self, now: Time, hash: &StateHash) {
-        if let State::Room(room) = &mut self.state {
+        if let Some(room) = self.room_mut() {
             room.prepared(now, hash);
         }
     }

@@ -73,7 +73,9 @@ impl Threaded for Server {
     const EVENT: fn(MatchEvent) -> ServerProgress = ServerProgress::Event;
 
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.session.set_own_addresses(addresses);
+        if let Some(room) = self.session.room_mut() {
+            room.set_own_addresses(addresses);
+        }
     }
 
     fn expected(&self) -> Expected {
@@ -86,7 +88,11 @@ impl Threaded for Server {
 
     fn control(&mut self, now: Time, control: ServerControl) {
         match control {
-            ServerControl::Remove(player) => self.remove(now, player),
+            ServerControl::Remove(player) => {
+                if let Some(room) = self.session.room_mut() {
+                    room.remove(now, player);
+                }
+            }
             ServerControl::Leave => self.leave(),
         }
     }
