@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::ProgressBar;
+use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -140,6 +141,9 @@ fn play_on(
         }
     });
     keeper.end(&finished);
+    if let Err(error) = &finished.result {
+        print_reason(game.output.json, port, error);
+    }
     if let (Some((arguments, _)), Err(error)) = (guest, &finished.result)
         && let Some(token) = arguments.token.filter(|_| kept_seats::is_gone(error))
     {
@@ -283,6 +287,18 @@ pub(crate) fn report(
     Ok(console::found(summary.outcome == MatchOutcome::Desync))
 }
 
+/// Prints, as JSON if requested, the name of the reason why there was no match; its line follows on stderr. An
+/// interruption has a result of its own.
+pub(crate) fn print_reason(is_json: bool, port: u16, error: &MatchError) {
+    if is_json && !matches!(error, MatchError::NotBegun) {
+        let reason = error.as_str();
+        let result = json!({
+            "outcome": null, "reason": reason, "winner": null, "ticks": 0, "port": port, "replay": null,
+        });
+        outln!("{result}");
+    }
+}
+
 /// Prints why there was no match; an interruption is no error.
 pub(crate) fn report_without_match(
     error: &MatchError,
@@ -297,6 +313,9 @@ pub(crate) fn report_without_match(
             Ok(ExitCode::SUCCESS)
         }
         MatchError::NoAnswer => Err(nobody_came(waited)),
+        MatchError::NotAllReady => {
+            bail!("{error} ({} s); --wait SECONDS waits longer", waited.as_secs_f64())
+        }
         error => match flag_that_helps(error) {
             Some(advice) => bail!("{error}; {advice}"),
             None => bail!("{error}"),
@@ -327,7 +346,7 @@ fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
 }
 
 /// Explains why a match that was opened here has not begun.
-pub(crate) fn nobody_came(waited: Duration) -> anyhow::Error {
+fn nobody_came(waited: Duration) -> anyhow::Error {
     let seconds = waited.as_secs_f64();
     anyhow!(
         "not all seats were taken within {seconds} s: nobody came, or too few; --wait SECONDS waits longer, and \

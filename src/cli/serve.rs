@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::args::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, ServeArguments,
 };
-use super::headless::{self, announce, nobody_came, tell_line};
+use super::headless::{self, announce, tell_line};
 use super::setup::Prepared;
 use super::{console, output, setup};
 use game::{MatchError, ServerControl, ServerProgress, ServerSummary, ServerThread};
@@ -46,9 +46,15 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     // Other clients may still be disconnecting.
     let _ = server.control().try_send(ServerControl::Leave);
     let served = server.join();
-    if matches!(served, Err(MatchError::NoAnswer)) {
-        // The client only knows that its server is gone.
-        return Err(nobody_came(arguments.game.wait()));
+    // The client only knows that its server is gone.
+    let alone =
+        served.as_ref().err().filter(|error| matches!(error, MatchError::NoAnswer | MatchError::NotAllReady));
+    let json = arguments.game.output.json;
+    if let Some(error) = alone.or(finished.result.as_ref().err()) {
+        headless::print_reason(json, port, error);
+    }
+    if let Some(error) = alone {
+        return headless::report_without_match(error, port, json, arguments.game.wait());
     }
     headless::report(&arguments.game, port, &finished, None)
 }
@@ -144,6 +150,7 @@ fn report(
         Ok(summary) => summary,
         Err(error) => {
             let wait = arguments.network.wait(true);
+            headless::print_reason(arguments.json, port, error);
             return headless::report_without_match(error, port, arguments.json, wait);
         }
     };

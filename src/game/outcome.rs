@@ -96,6 +96,9 @@ pub enum MatchError {
     /// Another player has the seat, since this one was not ready.
     #[error("you were not ready in time, and another player has your seat; join again")]
     Unready,
+    /// Nobody plays in a room whose seats were all taken, since not all players were ready.
+    #[error("all seats were taken, but not all players were ready within the waiting time")]
+    NotAllReady,
     /// A bug in this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
@@ -121,7 +124,29 @@ impl MatchError {
             End::Expelled => Self::Expelled,
             End::Removed => Self::Removed,
             End::Unready => Self::Unready,
+            End::NotAllReady => Self::NotAllReady,
             End::NoAnswer => Self::NoAnswer,
+        }
+    }
+
+    /// Returns its name in results.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Refused(Refusal::Banned) => "banned",
+            Self::Refused(_) => "refused",
+            Self::NoAnswer => "no_answer",
+            Self::StartState => "start_state",
+            Self::Unreachable(..) => "unreachable",
+            Self::World(_) | Self::Inject { .. } => "world",
+            Self::NotBegun => "interrupted",
+            Self::NoRematch => "no_rematch",
+            Self::Expelled => "expelled",
+            Self::Removed => "removed",
+            Self::Unready | Self::NotAllReady => "unready",
+            Self::Internal(_) => INTERNAL_ERROR,
+            Self::LeftEarly(_) => "peer_left",
+            Self::LostEarly(_) => "peer_lost",
         }
     }
 }
@@ -192,5 +217,21 @@ fn describe(refusal: &Refusal) -> String {
                 "no seat is free yet, and others ask, too; ask again in {seconds} s, or with a longer --wait"
             )
         }
+        Refusal::Banned => {
+            "its player has banned you, or somebody at your address, from this room; join or open another one"
+                .into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_did_not_play_along_has_a_reason_of_its_own() {
+        let ends = [End::Unready, End::NotAllReady, End::Removed, End::Refused(Refusal::Banned)];
+        let reasons = ends.map(|end| MatchError::of(end).as_str());
+        assert_eq!(reasons, ["unready", "unready", "removed", "banned"]);
     }
 }

@@ -199,14 +199,14 @@ impl Game {
         Ok(())
     }
 
-    /// Removes the guest or the local bot from this seat of the lobby.
-    pub(crate) fn remove(&mut self, seat: PlayerId) {
-        self.bots.retain(|(player, _)| *player != seat);
+    /// Removes the guest or the local bot from this seat of the lobby; with `bans` the room admits it no more.
+    pub(crate) fn remove(&mut self, player: PlayerId, bans: bool) {
+        self.bots.retain(|(seat, _)| *seat != player);
         match &self.server {
             Some(server) => {
-                let _ = server.control().try_send(ServerControl::Remove(seat));
+                let _ = server.control().try_send(ServerControl::Remove { player, bans });
             }
-            None => self.say(Control::Remove(seat)),
+            None => self.say(Control::Remove { player, bans }),
         }
     }
 

@@ -1,12 +1,13 @@
 //! The lobby: the match begins once all seats are taken and all players are ready, in every architecture.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::peers::{Peer, address, entropy, guest_config, host_config, run, settings};
 use crate::served::star::{self, Net};
 use game::{MatchError, MatchEvent, MatchOptions, ServerControl, Threaded as _, data};
 use net::message::{Choice, Lobby};
-use net::{Architecture, ChatText, End, Host, InputDelay, Join, Settings, Time};
+use net::{Architecture, ChatText, End, Host, InputDelay, Join, PlayerName, Refusal, Settings, Time};
 use sim::{AttackBehaviour, PlayerId, fingerprint};
 
 const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -28,6 +29,12 @@ fn undecided(link: &str) -> Vec<Peer> {
 fn readiness(lobby: Option<&Lobby>) -> Vec<Option<bool>> {
     let seats = lobby.into_iter().flat_map(|lobby| &lobby.seats);
     seats.map(|taken| taken.as_ref().map(|taken| taken.is_ready)).collect()
+}
+
+/// Someone who asks for a seat with this name, and is ready.
+fn asks(now: Time, from: SocketAddr, name: &str, link: &str) -> Peer {
+    let settings = Settings { name: PlayerName::new(name).expect("a name"), ..settings(InputDelay::Auto) };
+    Peer::new(Join::new(now, settings, guest_config(), entropy(4)), from, &format!("{link},seed=4"))
 }
 
 /// Instants that come once each, in order, given in seconds.
@@ -139,11 +146,11 @@ fn a_host_removes_a_guest_from_the_lobby_and_nobody_else_can() {
         run(&mut peers, Duration::from_secs(20), |now, peers| match script.due(now) {
             Some(3) => {
                 for player in 0..3 {
-                    peers[1].session.remove(now, PlayerId(player));
+                    peers[1].session.remove(now, PlayerId(player), true);
                 }
                 let unready = peers[2].session.player();
-                peers[0].session.remove(now, PlayerId(0));
-                peers[0].session.remove(now, unready);
+                peers[0].session.remove(now, PlayerId(0), false);
+                peers[0].session.remove(now, unready, false);
             }
             Some(_) => {
                 let join = Join::new(now, settings(InputDelay::Auto), guest_config(), entropy(4));
@@ -168,10 +175,52 @@ fn a_host_removes_a_guest_from_the_lobby_and_nobody_else_can() {
 }
 
 #[test]
-fn a_server_removes_a_client_from_the_lobby() {
+fn a_host_bans_a_guest_for_as_long_as_its_room_exists_and_another_address_gets_the_seat() {
+    for link in LINKS {
+        let mut peers = undecided(link);
+        peers.push(asks(Time(0), address(5), "late", link));
+        peers[3].dead = true;
+        let banned = [End::Refused(Refusal::Banned)];
+        let mut script = Script::new([2, 4, 6, 8]);
+        run(&mut peers, Duration::from_secs(30), |now, peers| match script.due(now) {
+            Some(2) => {
+                let player = peers[2].session.player();
+                peers[0].session.remove(now, player, true);
+            }
+            Some(4) => {
+                assert_eq!(peers[2].ends, [End::Removed], "{link}");
+                peers[2] = asks(now, address(2), "test", link);
+            }
+            Some(6) => {
+                assert_eq!(peers[2].ends, banned, "{link}");
+                // Another name and another port are the same guest.
+                peers[2] = asks(now, SocketAddr::new(address(2).ip(), 5000), "Zoe", link);
+            }
+            Some(_) => {
+                assert_eq!(peers[2].ends, banned, "{link}: another name");
+                let free = readiness(peers[1].lobby.as_ref()).iter().filter(|seat| seat.is_none()).count();
+                assert_eq!(free, 1, "{link}");
+                peers[2] = asks(now, address(3), "test", link);
+                peers[..2].iter_mut().for_each(|peer| peer.session.submit_choice(now, READY));
+            }
+            None if peers[3].dead && peers[0].inputs.len() > 10 => {
+                // While the match runs.
+                peers[3] = asks(now, address(2), "late", link);
+            }
+            None => {}
+        });
+        for peer in &peers[..3] {
+            assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 120), "{link}");
+        }
+        assert_eq!(peers[3].ends, banned, "{link}: while the match ran");
+    }
+}
+
+#[test]
+fn a_server_removes_or_bans_a_client() {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
     for architecture in [Architecture::ClientServer, Architecture::Relay] {
-        for link in LINKS {
+        for (link, bans) in LINKS.into_iter().flat_map(|link| [(link, false), (link, true)]) {
             let session = star::session_of(architecture, rules, Some(120), 0, 2);
             let mut net = Net::new(session, link, &[None; 2]);
             let client = |now, n, is_ready| {
@@ -187,7 +236,7 @@ fn a_server_removes_a_client_from_the_lobby() {
                 _ => None,
             });
             let now = net.now;
-            let removal = ServerControl::Remove(unready.expect("in the lobby"));
+            let removal = ServerControl::Remove { player: unready.expect("in the lobby"), bans };
             net.server.as_mut().expect("there").control(now, removal);
             net.run(Duration::from_secs(2), |_| {});
             let removed = matches!(net.seats[1].ended, Some(Err(MatchError::Removed)));
@@ -195,8 +244,16 @@ fn a_server_removes_a_client_from_the_lobby() {
             assert_eq!(net.tick(), 0, "{architecture}, {link}: a seat is free");
             net.seats[1].ended = None;
             net.seats[1].game = client(net.now, 1, true);
+            if bans {
+                net.run(Duration::from_secs(2), |_| {});
+                let refused = matches!(net.seats[1].ended, Some(Err(MatchError::Refused(Refusal::Banned))));
+                assert!(refused, "{architecture}, {link}: {:?}", net.seats[1].ended);
+                net.seats[1].ended = None;
+                net.seats[1].address = address(9);
+                net.seats[1].game = client(net.now, 2, true);
+            }
             net.run(Duration::from_secs(20), |_| {});
-            assert!(net.is_over(), "{architecture}, {link}");
+            assert!(net.is_over(), "{architecture}, {link}, {bans}");
         }
     }
 }

@@ -347,7 +347,8 @@ fn every_message_has_an_example() {
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
     let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Ready \
-        Start DesyncHashes DesyncState Chat Finished Left Desync StartState Unreachable Dropped Expelled Removed Later Unready";
+        Start DesyncHashes DesyncState Chat Finished Left Desync StartState Unreachable Dropped Expelled Removed Later Unready \
+        Banned";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
     }

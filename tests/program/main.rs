@@ -24,6 +24,7 @@ mod signals;
 #[cfg(target_os = "linux")]
 mod streams;
 mod study;
+mod unready;
 mod usage;
 mod version;
 

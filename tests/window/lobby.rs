@@ -1,11 +1,13 @@
 //! The lobby, by mouse alone.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::addresses::Guest;
-use crate::driver::{Window, text_of};
+use crate::cable::Cable;
+use crate::driver::{Display, Window, text_of};
 use crate::{alone_on_loopback, turn};
 
 /// Who has which seat, and who is ready.
@@ -171,6 +173,54 @@ fn a_removed_guest_sees_why_and_may_come_back() {
         for window in [&host, &guest] {
             window.wait_tick(30);
         }
+        for window in [&mut guest, &mut host] {
+            window.close();
+            window.wait_end();
+        }
+    }
+}
+
+#[test]
+fn a_banned_guest_is_refused_and_told_why() {
+    let Some(_turn) = turn() else { return };
+    let Some(cable) = Cable::lay("b") else { return };
+    let desktops =
+        [("p2p", "96", "1024x600"), ("client-server", "125", "1024x600"), ("p2p", "192", "1280x720")];
+    for (architecture, dpi, size) in desktops {
+        let home = || Rc::new(tempfile::tempdir().expect("a folder"));
+        let display = Display::start();
+        display.set_resources(&format!("Xft.dpi: {dpi}"));
+        let mut host = Window::open_on(display, home(), "Gwendolen", size, Some(&cable.a.0), &[], &[]);
+        host.wait_screen("start");
+        host.assert_tidy("start");
+        host.click("host");
+        host.click("seats 4");
+        host.click("network");
+        host.click(architecture);
+        host.click("open");
+        let port = host.wait_screen("lobby")["match"]["port"].clone();
+        host.click("bot 1 hard");
+        host.wait_for("a bot", |shown| seats(shown)[1].0 == "Hard bot 1");
+        let address = format!("10.78.0.1:{port}");
+        let mut guest = Window::open("Maximiliane", "1280x720", Some(&cable.b.0), &["join", &address]);
+        guest.wait_screen("lobby");
+        let shown = host.wait_for("a guest", |shown| seats(shown)[2] == ("Maximiliane".into(), true));
+        assert!(has(&shown, "remove 1") && !has(&shown, "ban 1"), "not a bot");
+        assert!(has(&shown, "what a ban is"), "{architecture}");
+        assert!(!has(&guest.shown(), "ban 1") && !has(&guest.shown(), "what a ban is"), "only the host can");
+        host.wait_for("a round trip", |shown| text_of(shown, "rtt 2").ends_with("ms"));
+        host.assert_tidy("a guest");
+        host.picture(&format!("ban {dpi} {size}"));
+        host.click("ban 2");
+        host.wait_for("a free seat", |shown| seats(shown)[2].0 == "free");
+        let told = |shown: &Value| shown["match"]["no_match"].as_str().unwrap_or_default().to_owned();
+        guest.wait_for("why", |shown| told(shown) == "The host removed you from the lobby");
+        guest.click("again");
+        guest
+            .wait_for("the ban", |shown| told(shown).contains("has banned you, or somebody at your address"));
+        guest.assert_tidy("banned");
+        guest.picture("banned");
+        assert_eq!(seats(&host.shown())[2].0, "free");
         for window in [&mut guest, &mut host] {
             window.close();
             window.wait_end();

@@ -30,7 +30,12 @@ pub enum Control {
     /// Hero and readiness in the lobby.
     Choose(Choice),
     /// Remove this guest from the lobby; only a host can.
-    Remove(PlayerId),
+    Remove {
+        /// The guest.
+        player: PlayerId,
+        /// Whether the room admits it no more.
+        bans: bool,
+    },
     /// Chat line to all others.
     Chat(ChatText),
     /// Claim the win over a lost player.
@@ -159,9 +164,9 @@ impl Threaded for Match {
             }
             Control::Hero(hero) => self.submit_hero(hero),
             Control::Choose(choice) => self.submit_choice(now, choice),
-            Control::Remove(player) => {
+            Control::Remove { player, bans } => {
                 if let Some(host) = self.session.host_mut() {
-                    host.remove(now, player);
+                    host.remove(now, player, bans);
                 }
             }
             Control::Chat(text) => {

@@ -19,7 +19,12 @@ use transport::{LinkSpec, Udp, clock};
 #[derive(Clone, Copy, Debug)]
 pub enum ServerControl {
     /// Remove this client from the lobby.
-    Remove(PlayerId),
+    Remove {
+        /// The client.
+        player: PlayerId,
+        /// Whether the room admits it no more.
+        bans: bool,
+    },
     /// Shut down.
     Leave,
 }
@@ -88,9 +93,9 @@ impl Threaded for Server {
 
     fn control(&mut self, now: Time, control: ServerControl) {
         match control {
-            ServerControl::Remove(player) => {
+            ServerControl::Remove { player, bans } => {
                 if let Some(room) = self.session.room_mut() {
-                    room.remove(now, player);
+                    room.remove(now, player, bans);
                 }
             }
             ServerControl::Leave => self.leave(),

@@ -22,6 +22,9 @@ use sim::{AttackBehaviour, Map, PlayerId, fingerprint};
 
 const ROW: f32 = 42.0;
 const GAP: f32 = 8.0;
+/// Widths of the buttons that remove and ban, with the gap between them, and of the latter.
+const REMOVAL: f32 = 158.0;
+const BAN: f32 = 58.0;
 /// Number of visible chat lines.
 const CHAT_LINES: usize = 5;
 const SIZE: [f32; 2] = [1000.0, 520.0];
@@ -29,6 +32,9 @@ const SIZE: [f32; 2] = [1000.0, 520.0];
 const LEFT: f32 = 0.62;
 /// Explanation of the authentication string under a name.
 const WORDS_ARE_FOR: &str = "The same four words on both screens: the connection is private.";
+
+/// Explanation of a ban, for the host.
+const A_BAN_IS: &str = "Remove: may ask for a seat again. Ban: never again in this room.";
 
 /// State of the lobby.
 pub(super) struct LobbyPanel {
@@ -153,11 +159,21 @@ impl LobbyPanel {
                 None => self.free(context, page, game, row, player),
             });
         }
-        let mut seats = (0..).map(PlayerId).zip(&self.lobby.seats);
-        if seats.any(|(player, taken)| taken.is_some_and(|taken| words(game, player, &taken).is_some())) {
-            let at = pos2(area.left(), area.top() + self.lobby.seats.len() as f32 * (ROW + GAP));
-            let style = (theme::SMALL, theme::QUIET);
-            page.text("what words are for", at, Align2::LEFT_TOP, style, WORDS_ARE_FOR, area.width());
+        let taken = || {
+            (0..).map(PlayerId).zip(&self.lobby.seats).filter_map(|(at, taken)| Some((at, taken.as_ref()?)))
+        };
+        let has_words = taken().any(|(player, taken)| words(game, player, taken).is_some());
+        let has_guest = taken().any(|(player, _)| player != self.player && !game.has_bot(player));
+        let mut at = pos2(area.left(), area.top() + self.lobby.seats.len() as f32 * (ROW + GAP));
+        for (name, text, is_shown) in [
+            ("what words are for", WORDS_ARE_FOR, has_words),
+            ("what a ban is", A_BAN_IS, has_guest && game.is_host()),
+        ] {
+            if is_shown {
+                let style = (theme::SMALL, theme::QUIET);
+                page.text(name, at, Align2::LEFT_TOP, style, text, area.width());
+                at.y += 20.0;
+            }
         }
     }
 
@@ -179,7 +195,8 @@ impl LobbyPanel {
         let mut text = |name: &str, share: f32, until: f32, colour, text: &str| {
             let below = match name {
                 "name" if words.is_some() => -8.0,
-                "words" => 11.0,
+                "hero" if taken.rtt_ms.is_some() => -8.0,
+                "words" | "rtt" => 11.0,
                 _ => 0.0,
             };
             let at = pos2(row.left() + share * row.width(), middle + below);
@@ -199,18 +216,13 @@ impl LobbyPanel {
             Some(0) => "< 1 ms".into(),
             Some(ms) => format!("{ms} ms"),
         };
-        text("rtt", 0.56, 0.66, theme::QUIET, &rtt);
+        text("rtt", 0.43, 0.55, theme::QUIET, &rtt);
         if !game.has_bot(player) {
             let (colour, state) = if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready") };
-            text("state", 0.67, 0.81, colour, state);
+            text("state", 0.56, 0.7, colour, state);
         }
         if game.is_host() && !own {
-            let right = pos2(row.right() - 6.0, row.top() + 5.0);
-            let remove =
-                Rect::from_min_max(pos2(right.x - 104.0, right.y), pos2(right.x, row.bottom() - 5.0));
-            if page.button(&format!("remove {}", player.0), remove, "Remove", Weight::Normal) {
-                game.remove(player);
-            }
+            removal(page, game, row, player);
         }
     }
 
@@ -309,6 +321,20 @@ impl LobbyPanel {
         let at = picture.left_bottom() + vec2(0.0, 6.0);
         let style = (theme::SMALL, theme::QUIET);
         page.text("map", at, Align2::LEFT_TOP, style, &format!("Map: {}", map.name), area.width());
+    }
+}
+
+/// Draws the buttons that remove a guest or a bot, and that ban a guest.
+fn removal(page: &mut Page<'_>, game: &mut Game, row: Rect, player: PlayerId) {
+    let right = row.right_bottom() - vec2(6.0, 5.0);
+    let both = Rect::from_min_max(pos2(right.x - REMOVAL, row.top() + 5.0), right);
+    let (remove, ban) = both.split_left_right_at_x(both.right() - BAN);
+    let remove = remove.with_max_x(remove.right() - GAP);
+    if page.button(&format!("remove {}", player.0), remove, "Remove", Weight::Normal) {
+        game.remove(player, false);
+    }
+    if !game.has_bot(player) && page.button(&format!("ban {}", player.0), ban, "Ban", Weight::Normal) {
+        game.remove(player, true);
     }
 }
 

@@ -275,7 +275,8 @@ impl Host {
                 self.reception.watch(self.now, occupancy);
                 if self.reception.give_up_at.is_some_and(|at| self.now >= at) {
                     // Those who wait here learn that the room is closed.
-                    self.begin_leaving(End::NoAnswer);
+                    let is_full = self.lobby().seats.iter().all(Option::is_some);
+                    self.begin_leaving(if is_full { End::NotAllReady } else { End::NoAnswer });
                 } else {
                     self.tell_lobby();
                 }

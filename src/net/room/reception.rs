@@ -22,6 +22,8 @@ use sim::PlayerId;
 /// others be told, and the world before tick 0 be built.
 const SEATS_AT_ONCE: u64 = 4;
 const SEATS_PER_S: u64 = 1;
+/// Most bans that are kept; the oldest gives way.
+const BANS_MAX: usize = 16;
 
 /// The entrance of a room.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(crate) struct Reception {
     /// Whether guests at one address are taken for different people.
     shared_address: bool,
     admission: Admission,
+    /// Those whom the host's player admits no more in this room, the longest banned first.
+    bans: ArrayVec<Party, BANS_MAX>,
     /// Number of seats that each address may still take.
     seats_taken: AddressBuckets,
 }
@@ -55,7 +59,7 @@ impl Reception {
         admission: Admission,
     ) -> Self {
         let (closing, news) = (Closing::default(), LobbyNews::default());
-        let own_addresses = ArrayVec::new();
+        let (own_addresses, bans) = (ArrayVec::new(), ArrayVec::new());
         let seats_taken = AddressBuckets::new(now, listener.address_key(), SEATS_AT_ONCE, SEATS_PER_S);
         Self {
             listener,
@@ -67,6 +71,7 @@ impl Reception {
             own_addresses,
             shared_address,
             admission,
+            bans,
             seats_taken,
         }
     }
@@ -164,6 +169,21 @@ impl Reception {
     pub(crate) fn penalise(&mut self, now: Time, from: SocketAddr) {
         let party = self.party(from);
         self.admission.penalise(now, party);
+    }
+
+    /// Bans the guest that joined from this address, for as long as the room exists.
+    pub(crate) fn ban(&mut self, from: SocketAddr) {
+        let party = self.party(from);
+        self.bans.retain(|banned| *banned != party);
+        if self.bans.is_full() {
+            self.bans.remove(0);
+        }
+        self.bans.push(party);
+    }
+
+    /// Whether who asks from this address cannot be told from somebody who is banned.
+    pub(crate) fn is_banned(&self, from: SocketAddr) -> bool {
+        self.bans.contains(&self.party(from))
     }
 
     /// Counts the time for which guests who are not ready keep the room waiting. While somebody else asks for a seat,

@@ -177,9 +177,9 @@ impl Session {
         in_room!(self, room => room.submit_choice(now, choice), else ());
     }
 
-    pub(crate) fn remove(&mut self, now: Time, player: PlayerId) {
+    pub(crate) fn remove(&mut self, now: Time, player: PlayerId, bans: bool) {
         if let Self::Host(host) = self {
-            host.remove(now, player);
+            host.remove(now, player, bans);
         }
     }
 

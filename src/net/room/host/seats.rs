@@ -77,6 +77,9 @@ impl Host {
             let player = self.seat_of(token, returning).ok_or(Refusal::Token)?;
             return Ok(Grant { player, evicts: false });
         }
+        if self.reception.is_banned(from) {
+            return Err(Refusal::Banned);
+        }
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing(_) | Phase::Seating { .. });
         if !is_open || self.again.is_some() {
             return Err(Refusal::Running);
@@ -293,12 +296,17 @@ impl Host {
         Ok(())
     }
 
-    /// Removes this guest from the lobby and tells it so; its seat is free again. Has no effect once tick 0 is agreed, nor
-    /// between two matches, where nobody could take the seat.
-    pub fn remove(&mut self, now: Time, player: PlayerId) {
+    /// Removes this guest from the lobby and tells it so; its seat is free again. With `bans` the guest is not admitted
+    /// again for as long as the room exists. Has no effect once tick 0 is agreed, nor between two matches, where nobody
+    /// could take the seat.
+    pub fn remove(&mut self, now: Time, player: PlayerId, bans: bool) {
         self.now = self.now.max(now);
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing(_) | Phase::Seating { .. });
         if is_open && self.again.is_none() && self.peers.get(player).is_some() {
+            let guest = self.guests[player].as_ref().filter(|_| bans);
+            if let Some(&from) = guest.and_then(|guest| guest.addresses.first()) {
+                self.reception.ban(from);
+            }
             self.dismiss(player, &Bye::Removed, End::PeerLeft(player));
         }
     }
@@ -375,6 +383,114 @@ impl Host {
             self.seat_all(&lobby);
         } else {
             self.tell_lobby();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::keys::{Entropy, RoomCode};
+    use crate::event::Traffic;
+    use crate::room::admission::AdmissionRules;
+    use crate::room::settings::{HostConfig, InputDelay, OnLoss};
+    use crate::wire::architecture::Architecture;
+    use crate::wire::message::MatchConfig;
+    use core::time::Duration;
+    use sim::{AttackBehaviour, TickRate};
+
+    fn settings() -> Settings {
+        Settings {
+            name: PlayerName::new("Ann").expect("a name"),
+            hero: AttackBehaviour::Swordsman,
+            is_ready: false,
+            input_delay: InputDelay::Auto,
+            timeout: Duration::from_secs(3),
+            wait: None,
+            on_loss: OnLoss::End,
+            stays: true,
+        }
+    }
+
+    /// A room for four; guests of one address are taken for different people if `shared_address`.
+    fn room(shared_address: bool) -> Host {
+        let config = MatchConfig {
+            room_id: 1,
+            architecture: Architecture::P2p,
+            seed: 7,
+            tick_rate: TickRate::HZ_60,
+            ticks: None,
+            rules: 11,
+            map: 12,
+            seats: 4,
+            game: 0,
+            is_fair: false,
+        };
+        let admission = AdmissionRules { shared_address, ready_within: None };
+        let host = HostConfig {
+            config,
+            room_code: RoomCode::OPEN,
+            teams: (0..4).collect(),
+            countdown: Duration::ZERO,
+            beacon: None,
+            admission,
+        };
+        Host::new(Time(0), settings(), host, Entropy::plaintext([1; 32]))
+    }
+
+    fn answer(host: &mut Host, from: SocketAddr) -> Result<PlayerId, Refusal> {
+        let Settings { name, hero, .. } = settings();
+        let (addresses, public_key, signing_key) = (Default::default(), [0; 32], [0; 32]);
+        let entry = JoinEntry {
+            name,
+            hero,
+            is_ready: true,
+            seat: None,
+            addresses,
+            token: None,
+            public_key,
+            signing_key,
+        };
+        host.decide(Time(0), from, &entry, Seats::default()).map(|grant| grant.player)
+    }
+
+    fn address(n: u8, port: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, n, 1], port))
+    }
+
+    const SEAT_1: Result<PlayerId, Refusal> = Ok(PlayerId(1));
+
+    #[test]
+    fn a_ban_holds_for_an_address_and_where_those_at_one_are_told_apart_for_its_port() {
+        for is_shared in [false, true] {
+            let mut host = room(is_shared);
+            host.reception.ban(address(1, 4124));
+            assert_eq!(answer(&mut host, address(1, 4124)), Err(Refusal::Banned));
+            let other_port = answer(&mut host, address(1, 4125));
+            assert_eq!(other_port, if is_shared { SEAT_1 } else { Err(Refusal::Banned) });
+            let mut host = room(is_shared);
+            host.reception.ban(address(1, 4124));
+            assert_eq!(answer(&mut host, address(2, 4124)), SEAT_1);
+        }
+    }
+
+    #[test]
+    fn a_ban_is_kept_after_a_match_and_until_sixteen_others_follow() {
+        let mut host = room(false);
+        for n in 0..16 {
+            host.reception.ban(address(n, 4124));
+            // Once more changes nothing.
+            host.reception.ban(address(n, 4124));
+        }
+        host.again(Time(0), core::iter::empty(), Outbox::new(Traffic::default()));
+        for n in 0..16 {
+            assert_eq!(answer(&mut host, address(n, 4124)), Err(Refusal::Banned), "{n}");
+        }
+        assert_eq!(answer(&mut host, address(16, 4124)), Err(Refusal::Running));
+        host.reception.ban(address(16, 4124));
+        assert_eq!(answer(&mut host, address(0, 4124)), Err(Refusal::Running), "the oldest gives way");
+        for n in 1..=16 {
+            assert_eq!(answer(&mut host, address(n, 4124)), Err(Refusal::Banned), "{n}");
         }
     }
 }

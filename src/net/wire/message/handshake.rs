@@ -239,6 +239,8 @@ pub enum Refusal {
         /// About how long, in seconds.
         seconds: u16,
     },
+    /// The host's player has banned the guest from this room, or another guest whom it cannot tell apart.
+    Banned,
 }
 
 /// The player in a seat.
