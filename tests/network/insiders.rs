@@ -147,6 +147,22 @@ fn a_guest_that_never_answers_the_seating_loses_its_seat() {
     replace_and_finish(peers, 1, End::PeerLost(PlayerId(0)));
 }
 
+#[test]
+fn while_all_seats_are_taken_the_wait_of_a_host_is_extended() {
+    let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
+    peers[1].wire = withholds(|_, _, id| id == PacketId::Acknowledge);
+    let (mut vacated, mut last) = (Time(0), Time(0));
+    run(&mut peers, MINUTE, |now, peers| {
+        if peers[1].ends.is_empty() {
+            vacated = now;
+        }
+        last = now;
+    });
+    // The host waits for 10 s, of which the 5 s until the guest lost its seat do not count.
+    assert_eq!(peers[0].ends, [End::NoAnswer]);
+    assert!(last.since(vacated) > Duration::from_secs(8), "{last:?} {vacated:?}");
+}
+
 /// A packet of the reliable channel whose messages of this kind are another one.
 fn with_message(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
     let is_it = bytes[0] == PacketId::Acknowledge as u8 && bytes.get(ENVELOPE_BYTES + 7) == Some(&(id as u8));

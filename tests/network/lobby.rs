@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::peers::{Peer, address, entropy, guest_config, host_config, run, settings};
+use crate::peers::{Peer, Session, address, entropy, guest_config, host_config, run, settings};
 use crate::served::star::{self, Net};
 use game::{MatchError, MatchEvent, MatchOptions, ServerControl, Threaded as _, data};
+use net::discovery::{Beacon, RoomId, VersionText};
 use net::message::{Choice, Lobby};
-use net::{Architecture, ChatText, End, Host, InputDelay, Join, PlayerName, Refusal, Settings, Time};
+use net::{
+    Architecture, ChatText, End, Host, HostConfig, InputDelay, Join, PlayerName, Refusal, Settings, Time,
+};
 use sim::{AttackBehaviour, PlayerId, fingerprint};
 
 const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -136,6 +139,68 @@ fn a_seat_that_is_left_is_free_again_for_all_to_see() {
     let left: Vec<Option<bool>> =
         (0..3).map(|seat| (PlayerId(seat) != peers[2].session.player()).then_some(false)).collect();
     assert_eq!(seen, [left.clone(), left]);
+}
+
+#[test]
+fn the_beacon_counts_those_who_are_there() {
+    let beacon = Beacon {
+        id: RoomId(1),
+        port: 1,
+        name: PlayerName::new("Ann").expect("a name"),
+        architecture: Architecture::P2p,
+        players: 0,
+        seats: 3,
+        locked: false,
+        closed: false,
+        version: VersionText::new("0.2.0").expect("a version"),
+        build: 1,
+    };
+    let mut peers = undecided(LINKS[0]);
+    let config = HostConfig { beacon: Some(beacon), ..host_config(3, 120) };
+    let undecided = Settings { is_ready: false, ..settings(InputDelay::Auto) };
+    peers[0] = Peer::new(
+        Host::new(Time(0), undecided, config, entropy(1)),
+        address(0),
+        &format!("{},seed=1", LINKS[0]),
+    );
+    let (mut seen, mut script) = (Vec::new(), Script::new([2, 3, 5]));
+    run(&mut peers, Duration::from_secs(6), |now, peers| {
+        let due = script.due(now);
+        if let (Some(_), Session::Host(host)) = (due, &peers[0].session) {
+            seen.extend(host.beacon().map(|beacon| beacon.players));
+        }
+        match due {
+            Some(2) => peers[1].session.leave(),
+            Some(3) => {
+                let player = peers[2].session.player();
+                peers[0].session.remove(now, player, false);
+            }
+            _ => {}
+        }
+    });
+    assert_eq!(seen, [3, 2, 1]);
+}
+
+#[test]
+fn who_was_removed_waits_while_another_guest_asks() {
+    let undecided = || Settings { is_ready: false, ..settings(InputDelay::Auto) };
+    let asks = |now, n: u8| {
+        Peer::new(Join::new(now, undecided(), guest_config(), entropy(1 + n)), address(n), LINKS[0])
+    };
+    let host = Host::new(Time(0), Settings { wait: None, ..undecided() }, host_config(2, 120), entropy(1));
+    let mut peers = [Peer::new(host, address(0), LINKS[0]), asks(Time(0), 1), asks(Time(0), 2)];
+    peers[2].dead = true;
+    let (mut ends, mut script) = (Vec::new(), Script::new([2, 4, 8, 10, 25]));
+    run(&mut peers, Duration::from_secs(26), |now, peers| match script.due(now) {
+        // It asks in vain, and gives up.
+        Some(2) => peers[2] = asks(now, 2),
+        Some(4) => peers[2].session.leave(),
+        Some(8) => peers[0].session.remove(now, PlayerId(1), false),
+        Some(10) => peers[1] = asks(now, 1),
+        Some(_) => ends.clone_from(&peers[1].ends),
+        None => {}
+    });
+    assert!(matches!(ends[..], [End::Refused(Refusal::Later { .. })]), "{ends:?}");
 }
 
 #[test]

@@ -363,9 +363,6 @@ impl Host {
         if let Some(connection) = self.peers.take(player) {
             self.reception.closing.push(self.now, connection);
         }
-        for guest in self.guests.iter_mut().flatten() {
-            guest.unheard = None;
-        }
         self.out.event(Event::Vacated { player });
         self.count_players();
     }
