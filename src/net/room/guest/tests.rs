@@ -80,3 +80,20 @@ fn a_seating_counts_once_in_a_room_whatever_was_played_in_between() {
     }
     assert_eq!(guest.on_seating(seating(4)), Ok(()));
 }
+
+#[test]
+fn after_a_match_a_seating_must_be_of_the_same_players_and_asked_for() {
+    let mut guest = guest();
+    guest.again = Some(Again { roster: seating(3).roster, ready: Seats::default() });
+    let (mut other_name, mut other_team, mut other_hero) = (seating(4), seating(4), seating(4));
+    other_name.roster[0].name = PlayerName::new("Eve").expect("a name");
+    other_team.roster[0].team = 1;
+    other_hero.roster[1].hero = AttackBehaviour::Archer;
+    for (what, seating) in [("name", other_name), ("team", other_team), ("own hero", other_hero)] {
+        assert_eq!(guest.on_seating(seating), Err(OutOfPlace), "another {what}");
+    }
+    guest.settings.is_ready = false;
+    assert_eq!(guest.on_seating(seating(4)), Err(OutOfPlace), "not ready");
+    guest.settings.is_ready = true;
+    assert_eq!(guest.on_seating(seating(4)), Ok(()));
+}
