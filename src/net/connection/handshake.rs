@@ -69,7 +69,8 @@ pub(crate) fn derive(point: &[u8; 32], request: &JoinRequest, share: &JoinShare)
 /// Decides which requests the host admits.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    pub(crate) config: MatchConfig,
+    /// The configuration of the first match; those that follow differ in seed and number, which no guest compares.
+    config: MatchConfig,
     code: RoomCode,
     cookie_key: [u8; 32],
     cipher: CipherKind,

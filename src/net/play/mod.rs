@@ -1,4 +1,4 @@
-//! What the matches of all architectures share while ticks run: own inputs and when they are committed, clocks, links.
+//! The parts of a running match in all architectures: own inputs and their commit times, clocks, links.
 
 pub(super) mod clock;
 pub(super) mod delay;

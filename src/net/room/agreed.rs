@@ -1,4 +1,4 @@
-//! What the players of a room have agreed on before tick 0.
+//! The agreement of all players before tick 0, which turns a room into a match.
 
 use alloc::boxed::Box;
 
@@ -7,7 +7,7 @@ use crate::outbox::Outbox;
 use crate::time::Time;
 use crate::wire::message::Seating;
 
-/// What all have agreed on.
+/// The seating, the state before tick 0 and its instant.
 pub(crate) struct Agreed {
     pub(crate) seating: Box<Seating>,
     /// Hash of the state before tick 0.
@@ -16,7 +16,7 @@ pub(crate) struct Agreed {
     pub(crate) begin: Time,
 }
 
-/// What a room hands over to the match that begins.
+/// All that passes from a room to the match that begins.
 pub(crate) struct Handover {
     pub(crate) now: Time,
     pub(crate) agreed: Agreed,

@@ -57,7 +57,7 @@ pub struct Guest {
     out: Outbox,
 }
 
-/// What is known after a match, before the next one.
+/// The last match, and who is ready for the next one.
 struct Again {
     /// The players of the last match: only they play again.
     roster: Roster,
@@ -433,7 +433,7 @@ impl Guest {
         Ok(())
     }
 
-    /// How the room ends: after a match and before all are ready for another one, the last one is what counts.
+    /// Returns the end to report. Between two matches it is that of the last match, whatever ends the room.
     const fn ends_with(&self, end: End) -> End {
         if self.again.is_some() && matches!(self.phase, Phase::Waiting) { End::Finished } else { end }
     }

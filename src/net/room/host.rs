@@ -64,7 +64,7 @@ pub struct Host {
     out: Outbox,
 }
 
-/// What holds for all matches in this room.
+/// The settings of all matches in this room.
 struct Terms {
     config: MatchConfig,
     cipher: CipherKind,
@@ -402,7 +402,6 @@ impl Host {
             self.peers.put(player, connection);
         }
         self.terms.config = next_config(self.terms.config);
-        self.reception.listener.config = self.terms.config;
         self.reception.give_up_at = None;
         self.reception.news = LobbyNews::default();
         for guest in self.guests.iter_mut().flatten() {

@@ -67,7 +67,7 @@ macro_rules! in_room {
     };
 }
 
-/// What they have in common.
+/// The methods that all phases have.
 impl Session {
     pub(crate) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         each!(self, session => session.handle_datagram(now, from, bytes));

@@ -133,6 +133,8 @@ fn all_play_again_on_their_server_once_all_want_to() {
                 }
                 let seeds: BTreeSet<u64> = matches.iter().map(|summary| summary.config.seed).collect();
                 assert_eq!(seeds.len(), 3, "{architecture} {link}");
+                let wanted = seat.told.iter().filter(|event| matches!(event, MatchEvent::RematchWanted(_)));
+                assert_eq!(wanted.count(), 6, "{architecture} {link}: each of three, twice");
             }
         }
     }

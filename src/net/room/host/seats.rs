@@ -1,4 +1,4 @@
-//! Who gets a seat, who is ready, and who loses a seat again.
+//! The seats of a host: admission, readiness, removal.
 
 use core::net::{IpAddr, SocketAddr};
 use rand_chacha::rand_core::Rng as _;
@@ -392,7 +392,8 @@ mod tests {
     use crate::room::admission::AdmissionRules;
     use crate::room::settings::{HostConfig, InputDelay, OnLoss};
     use crate::wire::architecture::Architecture;
-    use crate::wire::message::MatchConfig;
+    use crate::wire::message::{MatchConfig, Ready, Seating};
+    use alloc::boxed::Box;
     use core::time::Duration;
     use sim::{AttackBehaviour, TickRate};
 
@@ -489,5 +490,38 @@ mod tests {
         for n in 1..=16 {
             assert_eq!(answer(&mut host, address(n, 4124)), Err(Refusal::Banned), "{n}");
         }
+    }
+
+    #[test]
+    fn a_guest_counts_as_ready_for_the_present_seating_alone() {
+        let mut host = room(false);
+        let Settings { name, hero, .. } = settings();
+        host.guests[PlayerId(1)] = Some(Guest {
+            seat: SeatInfo { name, hero, team: 1 },
+            is_ready: true,
+            token: None,
+            addresses: Default::default(),
+            public_key: [0; 32],
+            signing_key: [0; 32],
+            unheard: None,
+            chat: ChatLimit::of_others(Time(0), 1),
+        });
+        let seating = Box::new(Seating {
+            round: 2,
+            roster: Default::default(),
+            mesh_key: 5,
+            addresses: Default::default(),
+            public_keys: Default::default(),
+            signing_keys: Default::default(),
+            words: Default::default(),
+        });
+        host.phase = Phase::Seating { seating, hash: 5, since: Time(0) };
+        let ready = |round| Ready { round, state_hash: 5, unheard: Seats::default() };
+        for round in [1, 3] {
+            assert_eq!(host.on_ready(PlayerId(1), ready(round)), Err(OutOfPlace), "{round}");
+            assert!(!host.is_agreed(), "{round}");
+        }
+        assert_eq!(host.on_ready(PlayerId(1), ready(2)), Ok(()));
+        assert!(host.is_agreed());
     }
 }

@@ -82,7 +82,7 @@ fn has_next(game: &Match) -> bool {
     stays && game.is_over()
 }
 
-/// What such a world makes of inputs.
+/// Runs a tick of such a world.
 pub(crate) fn after(mut state: GameState, inputs: &TickInputs) -> GameState {
     let seed = inputs.inputs.iter().fold(state.globals.seed[0], |seed, input| {
         seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(input.hero.walk.is_some()))
@@ -204,7 +204,7 @@ impl Peer {
         }
     }
 
-    /// What a whole match does by itself.
+    /// Advances a whole match, which is its own caller.
     fn advance_real(&mut self, now: Time) {
         match &mut self.node {
             Node::Match(game) => {
@@ -221,7 +221,7 @@ impl Peer {
         self.state.globals.tick[0] = self.world().map_or(Tick(0), |world| world.state().tick());
     }
 
-    /// What its caller does, until there is nothing more to do now.
+    /// Acts as the caller of a session until nothing more is due.
     pub(crate) fn advance(&mut self, now: Time) {
         if matches!(self.node, Node::Match(_) | Node::MatchServer(_)) {
             return self.advance_real(now);
