@@ -12,6 +12,8 @@ use sim::{GameState, Tick, TickInputs};
 
 /// Size of encoded inputs at which a frame is closed, in bytes.
 const RUN_BYTES: usize = 256 << 10;
+/// Capacity of a recorder's buffers, in bytes: four seats that each give two commands a second to a full selection.
+pub(super) const BUFFER_BYTES: usize = 4096;
 /// Space reserved for the last frames below [`FILE_MAX`], in bytes.
 const FILE_RESERVE: u64 = 4 << 20;
 
@@ -21,13 +23,15 @@ pub struct ReplayEncoder<W: Write> {
     pub(super) out: W,
     seats: usize,
     /// Complete frames that wait to be written.
-    pub(super) ready: Vec<u8>,
+    ready: Vec<u8>,
     /// Number of bytes written.
-    pub(super) written: u64,
+    written: u64,
     chain: blake3::Hasher,
     /// Next tick.
     next: Tick,
     run: Run,
+    /// Room for the inputs of a tick.
+    scratch: Vec<u8>,
     last_hash: Option<u64>,
     keyframes: Vec<(Tick, u64)>,
 }
@@ -65,6 +69,20 @@ impl<W: Write> ReplayEncoder<W> {
         if encoder.keyframes.is_empty() { Err(RecordError::StateTooLong(state.tick())) } else { Ok(encoder) }
     }
 
+    /// Begins a replay whose header `out` has already, with room for what a match records between two writes.
+    pub(super) fn begun(out: W, header: &ReplayHeader) -> Result<Self, RecordError> {
+        let mut encoder = Self::new(out, header)?;
+        encoder.written = encoder.ready.len() as u64;
+        encoder.ready.clear();
+        for buffer in
+            [&mut encoder.ready, &mut encoder.scratch, &mut encoder.run.groups, &mut encoder.run.inputs]
+        {
+            buffer.reserve(BUFFER_BYTES);
+        }
+        encoder.run.hashes.reserve(BUFFER_BYTES / size_of::<u64>());
+        Ok(encoder)
+    }
+
     fn with_beginning(out: W, header: &ReplayHeader, beginning: Vec<u8>) -> Self {
         let mut chain = blake3::Hasher::new();
         chain.update(&beginning);
@@ -76,6 +94,7 @@ impl<W: Write> ReplayEncoder<W> {
             chain,
             next: Tick(0),
             run: Run::default(),
+            scratch: Vec::new(),
             last_hash: None,
             keyframes: Vec::new(),
         }
@@ -89,15 +108,24 @@ impl<W: Write> ReplayEncoder<W> {
         if inputs.inputs.len() != self.seats {
             return Err(RecordError::OutOfOrder { expected: self.next, got: inputs.tick });
         }
-        let mut bytes = Vec::new();
+        let mut bytes = core::mem::take(&mut self.scratch);
+        bytes.clear();
         encode_inputs(&inputs.inputs, &mut bytes);
-        self.push(inputs.tick, hash, &bytes)
+        let pushed = self.push(inputs.tick, hash, &bytes);
+        self.scratch = bytes;
+        pushed
     }
 
     /// Appends the state after the last tick. A state too large for a frame is left out: it would only have made
     /// seeking faster.
     pub fn keyframe(&mut self, state: &GameState) {
-        self.push_keyframe(self.next, &state.encode());
+        let snapshot = state.encode();
+        self.close_run();
+        if snapshot.len() + 4 > FRAME_MAX {
+            return;
+        }
+        self.keyframes.push((self.next, self.written + self.ready.len() as u64));
+        self.frame(FrameKind::Keyframe, &[&self.next.0.to_le_bytes()[..], &snapshot].concat());
     }
 
     /// Appends an event.
@@ -149,7 +177,7 @@ impl<W: Write> ReplayEncoder<W> {
     }
 
     /// Appends a tick with encoded inputs.
-    pub(super) fn push(&mut self, tick: Tick, hash: u64, inputs: &[u8]) -> Result<(), RecordError> {
+    fn push(&mut self, tick: Tick, hash: u64, inputs: &[u8]) -> Result<(), RecordError> {
         if tick != self.next {
             return Err(RecordError::OutOfOrder { expected: self.next, got: tick });
         }
@@ -167,15 +195,6 @@ impl<W: Write> ReplayEncoder<W> {
         self.last_hash = Some(hash);
         self.next = tick.plus(1);
         Ok(())
-    }
-
-    pub(super) fn push_keyframe(&mut self, tick: Tick, snapshot: &[u8]) {
-        self.close_run();
-        if tick != self.next || snapshot.len() + 4 > FRAME_MAX {
-            return;
-        }
-        self.keyframes.push((tick, self.written + self.ready.len() as u64));
-        self.frame(FrameKind::Keyframe, &[&tick.0.to_le_bytes()[..], snapshot].concat());
     }
 
     /// Frames the open run and the hashes due in it.

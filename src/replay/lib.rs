@@ -30,7 +30,7 @@ pub use format::{
 pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
 pub use record_error::RecordError;
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};
-pub use writer::{RecordStatus, ReplayRecorder, ReplaySink};
+pub use writer::{RecordStatus, ReplayFile, ReplayRecorder, ReplaySink};
 
 /// Version of this program with the commit from which it was built, such as `0.2.0+abc1234`, for recordings, beacons
 /// and refusals. It ends in `+unknown` if the build had neither `ARENA_COMMIT` nor a `.git`.

@@ -28,7 +28,7 @@ pub enum RecordError {
     #[error("the replay cannot be written: {0}")]
     Io(String),
     /// The disk is too slow.
-    #[error("the disk is too slow: {0} ticks wait to be written; record to another one")]
+    #[error("the disk is too slow: {0} writes wait; record to another one")]
     QueueFull(usize),
     /// The tick was not the next one, or had another number of players.
     #[error("tick {got} was recorded where tick {expected} was due: the replay ends before it")]
