@@ -24,6 +24,7 @@ mod rate_limit;
 mod room;
 mod server;
 mod time;
+mod timer;
 mod wakeup;
 mod wire;
 

@@ -31,6 +31,7 @@ use crate::room::guest::Guest;
 use crate::room::settings::{OnLoss, Settings};
 use crate::room::started::{Room, Started};
 use crate::time::Time;
+use crate::timer::{Timer, Timers};
 use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
 use crate::wire::chat_text::ChatText;
@@ -50,8 +51,6 @@ enum Phase {
     /// All ticks have run, or this player is leaving.
     Ending {
         end: End,
-        /// Time of the next report; for a player who leaves, the deadline for the goodbye to be acknowledged.
-        send_at: Time,
     },
     Closed,
 }
@@ -63,6 +62,7 @@ pub struct Follower {
     settings: Settings,
     room: Box<Guest>,
     phase: Phase,
+    timers: Timers,
     config: MatchConfig,
     me: PlayerId,
     link: Link,
@@ -98,9 +98,10 @@ impl Follower {
             settings,
             room,
             phase: Phase::Running,
+            timers: Timers::default(),
             config,
             me,
-            link: Link::new(now, player, connection),
+            link: Link::new(player, connection),
             server,
             own,
             chat_limits: ChatLimits::new(now),
@@ -226,11 +227,11 @@ impl Follower {
     pub fn poll_timeout(&self) -> Option<Time> {
         let phase = match self.phase {
             Phase::Closed => return None,
-            Phase::Running => Some(self.next_deadline()),
-            Phase::Ending { send_at, .. } => Some(send_at),
+            Phase::Running => self.next_deadline(),
             _ => None,
         };
-        let due = [phase, Some(self.link.connection.ping_at), self.link.connection.poll_timeout()];
+        let connection = &self.link.connection;
+        let due = [phase, self.timers.next(), connection.timers.next(), connection.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -287,7 +288,8 @@ impl Follower {
     /// The world reports that the match ended with the tick reported last.
     pub fn finish(&mut self) {
         if matches!(self.phase, Phase::Running) {
-            self.phase = Phase::Ending { end: End::Finished, send_at: self.now };
+            self.phase = Phase::Ending { end: End::Finished };
+            self.link.connection.timers.set(Timer::Resend, self.now);
             let (ticks, chain, stays) =
                 (self.server.snapshots.ran().0, self.server.chain.0, self.settings.stays);
             self.send(PacketId::Bye, &Bye::Finished { ticks, chain, stays });
@@ -341,12 +343,14 @@ impl Follower {
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed => {}
-            Phase::Ending { end: End::Finished, .. } | Phase::Over => self.close(End::Finished),
+            Phase::Ending { end: End::Finished } | Phase::Over => self.close(End::Finished),
             Phase::Ending { .. } => {}
             _ if self.server.is_lost => self.close(End::Left),
             _ => {
                 self.send(PacketId::Bye, &Bye::Left { tick: self.own.inputs.next().0 });
-                self.phase = Phase::Ending { end: End::Left, send_at: self.now.plus(CLOSE_WITHIN) };
+                self.phase = Phase::Ending { end: End::Left };
+                self.link.connection.timers.set(Timer::Resend, None);
+                self.timers.set(Timer::Close, self.now.plus(CLOSE_WITHIN));
             }
         }
     }
@@ -523,7 +527,7 @@ impl Follower {
                 self.close_if_finished();
             }
             Bye::Left { .. } => {
-                let is_over = matches!(self.phase, Phase::Ending { end: End::Finished, .. } | Phase::Over);
+                let is_over = matches!(self.phase, Phase::Ending { end: End::Finished } | Phase::Over);
                 self.close(if is_over { End::Finished } else { End::PeerLeft(PlayerId::NONE) });
             }
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
@@ -538,13 +542,14 @@ impl Follower {
 
     /// Ends once the server has said goodbye and its last tick has run here.
     fn close_if_finished(&mut self) {
-        let has_finished = matches!(self.phase, Phase::Ending { end: End::Finished, .. });
+        let has_finished = matches!(self.phase, Phase::Ending { end: End::Finished });
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
         if self.server.finished.is_none_or(|ticks| !is_ending && self.server.snapshots.ran() != ticks) {
             return;
         }
         if has_finished && self.link.stays && self.settings.stays {
             self.phase = Phase::Over;
+            self.link.connection.timers.set(Timer::Resend, None);
             self.out.event(Event::Over);
         } else {
             self.close(End::Finished);

@@ -6,6 +6,7 @@ use crate::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::play::delay::RESERVE_US;
 use crate::play::local_inputs::COMMITTED_MAX;
 use crate::time::Time;
+use crate::timer::Timer;
 use crate::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
 use crate::wire::input::count_fitting;
 use crate::wire::limits::BODY_BYTES_MAX;
@@ -29,7 +30,7 @@ impl Follower {
             self.own.inputs.begin_at(first);
             (self.link.acked.inputs, self.server.processed) = (first, first);
         }
-        self.link.resend_at = self.now;
+        self.link.connection.timers.set(Timer::Resend, self.now);
         self.out.event(Event::Counting { begin });
     }
 
@@ -47,7 +48,7 @@ impl Follower {
         if let Some(jitter_buffer) = &mut self.server.jitter_buffer {
             jitter_buffer.advance(now);
         }
-        if self.commit_due() || now >= self.link.resend_at {
+        if self.commit_due() || self.link.connection.timers.is_due(Timer::Resend, now) {
             self.send_inputs();
         }
     }
@@ -65,10 +66,10 @@ impl Follower {
         core::iter::from_fn(|| self.own.commit_next(now, limit)).count() > 0
     }
 
-    pub(super) fn next_deadline(&self) -> Time {
+    pub(super) fn next_deadline(&self) -> Option<Time> {
         let seal = self.own.next_commit_at(self.commit_limit());
         let tick = self.server.next_due_at(&self.own.clock);
-        [seal, tick].into_iter().flatten().fold(self.link.resend_at, Time::min)
+        [seal, tick].into_iter().flatten().min()
     }
 
     /// Returns when the player's input that became part of `tick` was committed, as far as that is known.
@@ -95,7 +96,7 @@ impl Follower {
         };
         let body = encode_client_inputs(&header, inputs());
         self.link.connection.transmit(&mut self.out, PacketId::PlayerInput, &body);
-        self.link.resend_at = self.now.plus(REPORT_EVERY);
+        self.link.connection.timers.set(Timer::Resend, self.now.plus(REPORT_EVERY));
     }
 
     /// A part of an update has arrived.
@@ -165,14 +166,13 @@ impl Follower {
     /// Repeats the report until the server says goodbye; a player who leaves stays until the goodbye is
     /// acknowledged.
     pub(super) fn end(&mut self) {
-        let Phase::Ending { end, send_at } = self.phase else { return };
+        let Phase::Ending { end } = self.phase else { return };
         if end != End::Finished {
-            if self.now >= send_at || self.link.connection.is_idle() {
+            if self.timers.is_due(Timer::Close, self.now) || self.link.connection.is_idle() {
                 self.close(end);
             }
-        } else if self.now >= send_at {
+        } else if self.link.connection.timers.is_due(Timer::Resend, self.now) {
             self.send_inputs();
-            self.phase = Phase::Ending { end, send_at: self.now.plus(REPORT_EVERY) };
         }
     }
 

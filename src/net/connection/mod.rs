@@ -42,6 +42,7 @@ use crate::drop_cause::{DropCause, Handled};
 use crate::event::{LinkStatus, Traffic};
 use crate::outbox::{Outbox, Source};
 use crate::time::Time;
+use crate::timer::{Timer, Timers};
 use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
 use crate::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
 use sim::PlayerId;
@@ -89,8 +90,7 @@ pub(super) struct Connection {
     pub(super) is_heard: bool,
     /// Whether its silence has been reported as an event.
     pub(super) is_silent: bool,
-    /// Time of the next ping.
-    pub(super) ping_at: Time,
+    pub(super) timers: Timers,
     /// Pings sent before the other end was first heard.
     unanswered: u8,
     /// Traffic over the connection.
@@ -109,6 +109,8 @@ impl Connection {
     ) -> Self {
         let mut secret = [0; 32];
         rng.fill_bytes(&mut secret);
+        let mut timers = Timers::default();
+        timers.set(Timer::Ping, now);
         Self {
             path: Path::new(addresses, trust, secret),
             protection,
@@ -120,7 +122,7 @@ impl Connection {
             heard_at: now,
             is_heard: false,
             is_silent: false,
-            ping_at: now,
+            timers,
             unanswered: 0,
             traffic: Traffic::default(),
             messages: Messages::new(now, MESSAGE_BYTES_MAX),
@@ -150,7 +152,7 @@ impl Connection {
         let is_first = !core::mem::replace(&mut self.is_heard, true);
         if is_first {
             // The other end exists and answers.
-            self.ping_at = now;
+            self.timers.set(Timer::Ping, now);
         }
         if let Some(data) = self.path.heard(now, from, bytes, newest) {
             self.transmit_to(out, from, PacketId::PathChallenge, &PathEcho { data });
@@ -206,7 +208,14 @@ impl Connection {
     /// After an interruption: earlier pings would measure that.
     fn measure_anew(&mut self, now: Time) {
         self.rtt.forget_unanswered();
-        self.ping_at = now.plus(MEASURE_AFTER);
+        self.timers.set(Timer::Ping, now.plus(MEASURE_AFTER));
+    }
+
+    /// The match that had it is over: the room has it again.
+    pub(super) fn begin_anew(&mut self) {
+        self.protection.begin_anew();
+        self.timers.set(Timer::Resend, None);
+        self.timers.set(Timer::Repeat, None);
     }
 
     /// Sends an unreliable datagram.
@@ -226,12 +235,12 @@ impl Connection {
     /// Pings the other end if a ping is due: every `every`, less often while it was never heard, because
     /// a stranger at a guessed address has not asked for datagrams.
     pub(super) fn ping(&mut self, now: Time, every: Duration, out: &mut Outbox) {
-        if now < self.ping_at {
+        if !self.timers.is_due(Timer::Ping, now) {
             return;
         }
         self.unanswered = if self.is_heard { 0 } else { self.unanswered.saturating_add(1) };
         let doubled = PING_SETUP * (1 << self.unanswered.saturating_sub(1).min(5));
-        self.ping_at = now.plus(every.max(doubled.min(PING_UNHEARD_MAX)));
+        self.timers.set(Timer::Ping, now.plus(every.max(doubled.min(PING_UNHEARD_MAX))));
         self.rtt.ping(now);
         self.transmit(out, PacketId::Ping, &encode(&Ping { time_us: now.0 }));
     }

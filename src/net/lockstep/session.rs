@@ -62,11 +62,9 @@ enum Phase {
     /// All ticks have run, or a player leaves: goodbyes are exchanged.
     Ending {
         end: End,
-        /// Time at which inputs are sent again.
-        send_at: Time,
         since: Time,
-        /// Once goodbyes have been sent: how long to wait for their acknowledgement.
-        until: Option<Time>,
+        /// Whether goodbyes have been said.
+        is_closing: bool,
     },
     Closed,
 }
@@ -120,13 +118,15 @@ impl Lockstep {
         let Some((settings, signer, cipher)) = room.own() else { unreachable!("a peer plays") };
         let (settings, signing) = (settings.clone(), Signing::new(signer.clone(), cipher));
         let links: ArrayVec<Link, { PLAYERS_MAX - 1 }> =
-            peers.take_all().map(|(player, connection)| Link::new(begin, player, connection)).collect();
+            peers.take_all().map(|(player, connection)| Link::new(player, connection)).collect();
         let mut play = Play::new((now, begin), &config, &settings, links.len());
         play.prepare_fair(now, &config, &agreed.seating, room.draw(), links.len());
         play.heads = signing.heads(now, (&agreed.seating, me), config.tick_rate);
         let chat_limits = ChatLimits::new(now);
         let mut mesh = Mesh { now, settings, config, me, links, play, chat_limits, signing, out };
         mesh.guess_delay();
+        // Inputs are sent at tick 0 at the latest.
+        mesh.resend_at(Some(begin));
         mesh.out.event(Event::Counting { begin });
         let mut session = Self { wakeup: Wakeup::default(), room, phase: Phase::Running, mesh };
         for link in 0..session.mesh.links.len() {
@@ -197,19 +197,18 @@ impl Lockstep {
     /// Returns when [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let pings =
-            self.mesh.links.iter().filter(|link| link.is_direct()).map(|link| link.connection.ping_at).min();
         let phase = match &self.phase {
-            Phase::Over => None,
             Phase::Closed => return None,
             Phase::Running => self.mesh.next_deadline(),
             Phase::Searching { search, since } => Some(search.until(*since, &self.mesh)),
-            Phase::Ending { send_at, until, .. } => Some(until.map_or(*send_at, |until| until.min(*send_at))),
+            Phase::Ending { .. } | Phase::Over => None,
         };
-        let suspicion = self.mesh.play.departures.due_at().filter(|_| self.phase.is_agreeing());
-        let messages = self.mesh.links.iter().filter(|link| self.mesh.is_reachable(link));
-        let messages = messages.filter_map(|link| link.connection.poll_timeout()).min();
-        let at = [pings, phase, suspicion, messages, self.room.poll_timeout()].into_iter().flatten().min();
+        let direct = self.mesh.links.iter().filter(|link| link.is_direct());
+        let links = direct.filter_map(|link| link.connection.timers.next()).min();
+        let reachable = self.mesh.links.iter().filter(|link| self.mesh.is_reachable(link));
+        let messages = reachable.filter_map(|link| link.connection.poll_timeout()).min();
+        let own = self.mesh.play.timers.next();
+        let at = [phase, own, links, messages, self.room.poll_timeout()].into_iter().flatten().min();
         self.wakeup.ask(self.mesh.now, at)
     }
 

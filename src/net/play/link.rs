@@ -55,11 +55,6 @@ pub(crate) struct Link {
     pub(crate) margin: Margin,
     /// The same of commitments.
     pub(crate) commitment_margin: Margin,
-    /// Deadline of a datagram without a new input: the repeated one, half a tick after the first, while the link loses
-    /// datagrams; or of the datagram that its pace holds back.
-    pub(crate) second_at: Option<Time>,
-    /// Time at which to send again if nothing else is sent.
-    pub(crate) resend_at: Time,
 }
 
 /// The longest of recent durations: of the last [`RECENT`] to twice that.
@@ -186,8 +181,8 @@ pub(crate) struct Ahead {
 }
 
 impl Link {
-    /// Before tick 0, at which inputs are sent at the latest.
-    pub(crate) fn new(begin: Time, player: PlayerId, connection: Connection) -> Self {
+    /// A link on which no inputs have been exchanged.
+    pub(crate) fn new(player: PlayerId, connection: Connection) -> Self {
         Self {
             player,
             connection,
@@ -202,8 +197,6 @@ impl Link {
             ahead: None,
             margin: Margin::default(),
             commitment_margin: Margin::default(),
-            second_at: None,
-            resend_at: begin,
         }
     }
 
@@ -303,7 +296,7 @@ mod tests {
             let rng = &mut ChaCha12Rng::from_seed([1; 32]);
             let path = (&[SocketAddr::from(([10, 0, 0, 1], 4124))][..], Trust::Proven);
             let connection = Connection::new(Time(0), path, PacketProtection::plaintext(1, 2), rng);
-            let mut link = Link::new(Time(0), PlayerId(1), connection);
+            let mut link = Link::new(PlayerId(1), connection);
             link.connection.rtt.ping(Time(0));
             link.connection.rtt.answer(Time(1_000 * pong_ms), Time(0)).expect("a sample");
             let acked = Front { inputs: Tick(1), commitments: Tick(1) };

@@ -467,7 +467,7 @@ impl Guest {
         self.peers = Peers::new(if self.is_served() { 0 } else { LOSSY_PER_MILLE + 1 });
         for (player, mut connection) in peers {
             if player == self.host() {
-                connection.protection.begin_anew();
+                connection.begin_anew();
                 self.peers.put(player, connection);
             } else {
                 self.closing.push(self.now, connection);

@@ -398,7 +398,7 @@ impl Host {
         self.wakeup = Wakeup::default();
         self.peers = Peers::new(if self.own.is_some() { LOSSY_PER_MILLE + 1 } else { 0 });
         for (player, mut connection) in peers {
-            connection.protection.begin_anew();
+            connection.begin_anew();
             self.peers.put(player, connection);
         }
         self.terms.config = next_config(self.terms.config);

@@ -163,7 +163,7 @@ impl Peers {
 
     /// Returns when [`Self::ping`] or [`Self::flush`] has something to do.
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
-        let each = self.iter().flat_map(|(_, it)| [Some(it.ping_at), it.poll_timeout()]);
+        let each = self.iter().flat_map(|(_, it)| [it.timers.next(), it.poll_timeout()]);
         each.flatten().min()
     }
 

@@ -28,6 +28,7 @@ use crate::room::host::Host;
 use crate::room::settings::ServerConfig;
 use crate::room::started::{Room, Started};
 use crate::time::Time;
+use crate::timer::Timers;
 use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
 use crate::wire::message::{Delivery, MatchConfig, PacketId, Seats};
@@ -43,12 +44,8 @@ enum Phase {
     /// The last update is sent, then goodbyes.
     Ending {
         end: End,
-        /// Time at which the last update is sent again.
-        send_at: Time,
-        /// Deadline for the acknowledgement of the last update.
-        known_by: Time,
-        /// Once goodbyes have been sent: how long to wait for their acknowledgement.
-        until: Option<Time>,
+        /// Whether goodbyes have been said.
+        is_closing: bool,
     },
     Closed,
 }
@@ -86,6 +83,7 @@ pub struct Authority {
     settings: ServerConfig,
     room: Box<Host>,
     phase: Phase,
+    timers: Timers,
     clients: Clients,
     agreed: Agreed,
     ticks: Ticks,
@@ -112,7 +110,7 @@ impl Authority {
         updates.begin(state, usize::from(config.seats));
         let mut clients = Clients::new(usize::from(config.seats));
         for (player, connection) in peers.take_all() {
-            let link = Link::new(now, player, connection);
+            let link = Link::new(player, connection);
             clients.put(ClientConnection::new(now, link, config.tick_rate, settings.bits_per_s));
         }
         let begin = agreed.begin;
@@ -126,8 +124,8 @@ impl Authority {
             end: config.ticks.map(Tick),
             chain: HashChain::default(),
         };
-        let (wakeup, phase) = (Wakeup::default(), Phase::Running);
-        Self { now, wakeup, settings, room, phase, clients, agreed, ticks, updates, out }
+        let (wakeup, phase, timers) = (Wakeup::default(), Phase::Running, Timers::default());
+        Self { now, wakeup, settings, room, phase, timers, clients, agreed, ticks, updates, out }
     }
 
     /// The match is over, and all have stayed ([`Event::Over`]): the room for the next one.
@@ -219,8 +217,9 @@ impl Authority {
         if was_silent {
             self.out.event(Event::Heard { player });
         }
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         if id == PacketId::Acknowledge {
-            self.clients.at_mut(seat).ok_or(OutOfPlace)?.link.connection.receive(body)?;
+            client.link.connection.receive(body)?;
             self.take_messages(seat);
             return Ok(());
         }
@@ -291,19 +290,16 @@ impl Authority {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
-        let pings = here().map(|client| client.link.connection.ping_at).min();
+        let links = here().filter_map(|client| client.link.connection.timers.next()).min();
         let reachable = self.clients.iter().flatten().filter(|client| self.is_reachable(client));
         let messages = reachable.filter_map(|client| client.link.connection.poll_timeout()).min();
         let phase = match self.phase {
-            Phase::Over => None,
-            Phase::Ending { send_at, until, .. } => Some(until.unwrap_or(send_at)),
-            Phase::Running => {
-                let second = self.clients.iter().flatten().filter_map(|client| client.link.second_at);
-                second.chain([self.ticks.clock.at(self.ticks.next)]).min()
-            }
+            Phase::Over | Phase::Ending { .. } => None,
+            Phase::Running => Some(self.ticks.clock.at(self.ticks.next)),
             Phase::Closed => return None,
         };
-        let due = [pings, messages, phase, self.room.reception.closing.poll_timeout()];
+        let own = self.timers.next();
+        let due = [phase, own, links, messages, self.room.reception.closing.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -331,6 +327,7 @@ impl Authority {
                     client.link.connection.flush(now, &mut self.out);
                 }
             }
+            // Nothing waits for what nobody plays by.
             self.room.reception.closing.flush(now, &mut self.out);
         }
         self.out.poll_transmit()

@@ -39,7 +39,7 @@ impl Authority {
         if let Some(of_seat) = self.agreed.seating.words.get_mut(player.index()) {
             *of_seat = words;
         }
-        self.clients.put(before.returned(Link::new(self.now, player, connection)));
+        self.clients.put(before.returned(Link::new(player, connection)));
         self.confirm(player);
         self.out.event(Event::Heard { player });
         if let Some(client) = self.clients.at_mut(player.index()) {

@@ -8,7 +8,7 @@ use crate::connection::CLOSE_WITHIN;
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event};
 use crate::room::chat::LINES_WAITING_MAX;
-use crate::time::Time;
+use crate::timer::Timer;
 use crate::wire::client_inputs::decode_client_inputs;
 use crate::wire::given::{GIVEN_UNKNOWN, Given, stamp};
 use crate::wire::message::{Bye, Chat, PacketId, decode};
@@ -182,36 +182,39 @@ impl Authority {
     }
 
     pub(super) fn begin_ending(&mut self, end: End) {
-        let known_by = self.now.plus(KNOWN_WITHIN);
-        self.phase = Phase::Ending { end, send_at: self.now, known_by, until: None };
+        for client in self.clients.iter_mut().flatten() {
+            client.link.connection.timers.set(Timer::Repeat, None);
+        }
+        self.timers.set(Timer::Resend, self.now);
+        self.timers.set(Timer::Finish, self.now.plus(KNOWN_WITHIN));
+        self.phase = Phase::Ending { end, is_closing: false };
     }
 
     /// Resends the last update until all clients have it or their time is up, then says goodbye.
     pub(super) fn end(&mut self) {
-        let Phase::Ending { end, send_at, known_by, until } = self.phase else { return };
+        let Phase::Ending { end, is_closing } = self.phase else { return };
+        let is_due = |timer| self.timers.is_due(timer, self.now);
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         let knows = |client: &ClientConnection| client.updated >= Some(self.ticks.ran);
         let stays = end == End::Finished && self.all_stay();
-        if let Some(until) = until {
+        if is_closing {
             let know_all = here().all(|client| client.link.connection.is_idle());
             if stays && know_all {
                 self.phase = Phase::Over;
+                self.timers.set(Timer::Close, None);
                 self.out.event(Event::Over);
-            } else if self.now >= until || know_all {
+            } else if is_due(Timer::Close) || know_all {
                 self.close(end);
             }
-        } else if end == End::Finished && self.now < known_by && !here().all(knows) {
-            if self.now >= send_at {
+        } else if end == End::Finished && !is_due(Timer::Finish) && !here().all(knows) {
+            if is_due(Timer::Resend) {
                 self.send_last_again();
-                let send_at = self.now.plus(LAST_EVERY);
-                self.phase = Phase::Ending { end, send_at, known_by, until };
+                self.timers.set(Timer::Resend, self.now.plus(LAST_EVERY));
             }
-        } else if end == End::Finished && self.awaits_goodbyes(known_by) {
-            if let Phase::Ending { send_at, .. } = &mut self.phase {
-                *send_at = self.now.plus(LAST_EVERY);
-            }
+        } else if end == End::Finished && !is_due(Timer::Finish) && self.awaits_goodbyes() {
+            self.timers.set(Timer::Resend, self.now.plus(LAST_EVERY));
         } else {
-            self.say_bye(end, known_by);
+            self.say_bye(end);
         }
     }
 
@@ -224,16 +227,16 @@ impl Authority {
     }
 
     /// Whether some of the clients, which all have the last tick, may still say that they stay.
-    fn awaits_goodbyes(&self, known_by: Time) -> bool {
+    fn awaits_goodbyes(&self) -> bool {
         let may_stay = |client: &ClientConnection| {
             client.standing == Standing::Here && (client.link.stays || !client.link.said_bye)
         };
         let are_here = self.clients.iter().all(|client| client.as_ref().is_some_and(may_stay));
-        self.settings.stays && are_here && !self.all_stay() && self.now < known_by
+        self.settings.stays && are_here && !self.all_stay()
     }
 
     /// Says goodbye, once, over the reliable channel.
-    fn say_bye(&mut self, end: End, known_by: Time) {
+    fn say_bye(&mut self, end: End) {
         let bye = match end {
             End::Finished => {
                 Bye::Finished { ticks: self.ticks.ran.0, chain: self.ticks.chain.0, stays: self.all_stay() }
@@ -243,8 +246,10 @@ impl Authority {
         for player in self.seats_of(|client| client.standing == Standing::Here).iter() {
             self.send(player.index(), PacketId::Bye, &bye);
         }
-        let until = Some(self.now.plus(CLOSE_WITHIN));
-        self.phase = Phase::Ending { end, send_at: self.now, known_by, until };
+        self.timers.set(Timer::Resend, None);
+        self.timers.set(Timer::Finish, None);
+        self.timers.set(Timer::Close, self.now.plus(CLOSE_WITHIN));
+        self.phase = Phase::Ending { end, is_closing: true };
         self.end();
     }
 }

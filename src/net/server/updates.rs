@@ -10,6 +10,7 @@ use core::time::Duration;
 use super::client::{ClientConnection, Standing};
 use super::{Authority, Phase};
 use crate::connection::LOSSY_PER_MILLE;
+use crate::timer::Timer;
 use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
 use crate::wire::message::{Body, PacketId, Seats};
 use crate::wire::update::{
@@ -248,11 +249,11 @@ impl Authority {
         let is_repeated = self.settings.repeat_updates && !self.updates.is_relay;
         let half_a_tick = Duration::from_micros(self.ticks.clock.tick_us().unsigned_abs() / 2);
         let Some(client) = self.clients.at_mut(seat) else { return };
-        client.link.second_at = None;
+        client.link.connection.timers.set(Timer::Repeat, None);
         if client.bits.overdraw(self.now, bits_of(&bytes)) || is_last {
             client.link.margin.least = None;
             if is_repeated && client.link.connection.lost_there > LOSSY_PER_MILLE {
-                client.link.second_at = Some(self.now.plus(half_a_tick));
+                client.link.connection.timers.set(Timer::Repeat, self.now.plus(half_a_tick));
                 (client.last_update.tick, client.last_update.sending) = (tick, sending);
                 client.last_update.bytes.clone_from(&bytes);
             }
@@ -279,9 +280,11 @@ impl Authority {
         let now = self.now;
         for seat in 0..self.clients.len() {
             let Some(client) = self.clients.at_mut(seat) else { continue };
-            if client.link.second_at.take_if(|at| now >= *at).is_none() {
+            let timers = &mut client.link.connection.timers;
+            if !timers.is_due(Timer::Repeat, now) {
                 continue;
             }
+            timers.set(Timer::Repeat, None);
             let last = core::mem::take(&mut client.last_update);
             let is_lacked = client.is_playing() && client.updated < Some(last.tick);
             if is_lacked && client.bits.take(now, bits_of(&last.bytes)) {

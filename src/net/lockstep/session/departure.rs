@@ -22,6 +22,7 @@ use crate::play::link::Link;
 use crate::play::stall_budget::longest;
 use crate::room::settings::OnLoss;
 use crate::time::Time;
+use crate::timer::Timer;
 use crate::wire::input::{EncodedInput, decode_relayed};
 use crate::wire::limits::QUEUE_TICKS;
 use crate::wire::limits::RELAYED_MAX;
@@ -52,7 +53,6 @@ pub(super) struct Departures {
     departed: Seats,
     /// The latest suspicion from each peer.
     said: BySeat<Option<Suspicion>>,
-    send_at: Time,
     unchanged: Option<Unchanged>,
     /// The last other peer, while it is lost and the match waits for it.
     awaited: Option<PlayerId>,
@@ -91,11 +91,6 @@ impl Departures {
     /// Whether nobody is suspected.
     pub(super) const fn is_calm(&self) -> bool {
         self.open().is_empty()
-    }
-
-    /// Returns when the next action is due, unless a datagram arrives before.
-    pub(super) fn due_at(&self) -> Option<Time> {
-        (!self.is_calm()).then_some(self.send_at)
     }
 
     /// How long the suspects and the `next` tick have been the same, and these peers have made their claims. The time
@@ -163,7 +158,7 @@ impl Mesh {
             return;
         }
         play.stalls.came_back(self.now, player, self.settings.timeout);
-        link.resend_at = self.now;
+        link.connection.timers.set(Timer::Resend, self.now);
         // Until both have caught up, arrivals were delayed by the outage and do not measure the network.
         play.ignore_samples_until =
             self.now.plus(link.connection.rtt.timeout(SAMPLE_HOLDOFF) * CAUGHT_UP_WITHIN);
@@ -185,8 +180,9 @@ impl Mesh {
 
     /// Nothing is accepted from these seats directly any more.
     fn keep_out(&mut self, seats: Seats) {
-        let departures = &mut self.play.departures;
-        (departures.suspects, departures.send_at) = (departures.suspects.union(seats), self.now);
+        let suspects = &mut self.play.departures.suspects;
+        *suspects = suspects.union(seats);
+        self.play.timers.set(Timer::Suspicion, self.now);
         for link in self.links.iter_mut().filter(|link| seats.contains(link.player)) {
             link.is_suspect = true;
         }
@@ -387,19 +383,19 @@ impl Lockstep {
 
     /// Repeats our suspicions to the others, and disconnects the seats that all agree on.
     pub(super) fn agree_on_suspects(&mut self) {
-        let departures = &self.mesh.play.departures;
-        if !self.phase.is_agreeing() || departures.is_calm() {
+        let play = &mut self.mesh.play;
+        if !self.phase.is_agreeing() || play.departures.is_calm() {
+            play.timers.set(Timer::Suspicion, None);
             return;
         }
-        if self.mesh.now >= departures.send_at {
-            let suspicion = self.mesh.suspicion(departures.suspects);
+        if play.timers.is_due(Timer::Suspicion, self.mesh.now) {
+            let suspicion = self.mesh.suspicion(self.mesh.play.departures.suspects);
             let mut again = SUSPICION_EVERY;
             for link in self.mesh.links_to(self.mesh.others_here()) {
                 self.mesh.send(link, PacketId::Suspicion, &suspicion);
                 again = again.max(self.mesh.timeout_of(link, SUSPICION_EVERY));
             }
-            let send_at = self.mesh.now.plus(again);
-            self.mesh.play.departures.send_at = send_at;
+            self.mesh.play.timers.set(Timer::Suspicion, self.mesh.now.plus(again));
         }
         for player in self.mesh.dissenters().iter() {
             self.suspect(player);

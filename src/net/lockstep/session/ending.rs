@@ -8,6 +8,7 @@ use crate::event::{End, Event};
 use crate::play::link::Link;
 use crate::play::stall_budget::whole;
 use crate::time::Time;
+use crate::timer::Timer;
 use crate::wire::limits::QUEUE_TICKS;
 use crate::wire::message::{Bye, PacketId, Seats};
 use sim::{HashChain, Tick};
@@ -17,17 +18,23 @@ use sim::{HashChain, Tick};
 const FINISH_WITHIN: (u32, u32) = (3, 4);
 
 impl Mesh {
-    /// Resends inputs to peers that lack some. Returns when to do so again.
-    fn send_inputs_again(&mut self) -> Time {
-        let mut next = CLOSE_WITHIN;
+    /// Sends inputs to all at `at` unless others go before, and none without it.
+    pub(super) fn resend_at(&mut self, at: Option<Time>) {
+        for link in &mut self.links {
+            link.connection.timers.set(Timer::Resend, at);
+            link.connection.timers.set(Timer::Repeat, None);
+        }
+    }
+
+    /// Resends inputs where that is due.
+    fn resend_inputs(&mut self) {
         for link in 0..self.links.len() {
-            if self.links.get(link).is_some_and(|link| link.is_direct()) {
+            let is_due =
+                |link: &Link| link.is_direct() && link.connection.timers.is_due(Timer::Resend, self.now);
+            if self.links.get(link).is_some_and(is_due) {
                 self.send_inputs(link, false);
-                let resend_at = self.links.get(link).map_or(self.now, |link| link.resend_at);
-                next = next.min(resend_at.since(self.now));
             }
         }
-        self.now.plus(next)
     }
 
     /// Whether this peer has all our inputs and has reported the hash after the last tick.
@@ -70,28 +77,30 @@ impl Mesh {
 impl Lockstep {
     pub(super) fn begin_ending(&mut self, end: End) {
         let now = self.mesh.now;
-        self.phase = Phase::Ending { end, send_at: now, since: now, until: None };
+        self.mesh.resend_at(Some(now));
+        let within = whole(self.mesh.settings.timeout) * FINISH_WITHIN.0 / FINISH_WITHIN.1;
+        self.mesh.play.timers.set(Timer::Finish, now.plus(within));
+        self.phase = Phase::Ending { end, since: now, is_closing: false };
     }
 
     /// All ticks have run here, or this player leaves: answer until the others know, say goodbye, close.
     pub(super) fn end(&mut self) {
-        let Phase::Ending { end, send_at, since, until } = self.phase else { return };
-        let Some(until) = until else {
+        let Phase::Ending { end, is_closing, .. } = self.phase else { return };
+        let now = self.mesh.now;
+        if !is_closing {
             if end != End::Finished || self.mesh.unfinished().is_empty() {
                 self.say_bye(end);
-            } else if self.mesh.now.since(since)
-                >= whole(self.mesh.settings.timeout) * FINISH_WITHIN.0 / FINISH_WITHIN.1
-            {
+            } else if self.mesh.play.timers.is_due(Timer::Finish, now) {
+                self.mesh.play.timers.set(Timer::Finish, None);
                 // They answer, and do not finish.
                 for player in self.mesh.unfinished().iter() {
                     self.suspect(player);
                 }
-            } else if self.mesh.now >= send_at {
-                let send_at = self.mesh.send_inputs_again();
-                self.phase = Phase::Ending { end, send_at, since, until: None };
+            } else {
+                self.mesh.resend_inputs();
             }
             return;
-        };
+        }
         // A player who leaves owes the remaining peers all its earlier inputs.
         let sealed = if end == End::Left { self.mesh.play.revealed() } else { Tick(0) };
         let has_all = |link: &Link| link.connection.is_idle() && link.acked.inputs >= sealed;
@@ -100,16 +109,17 @@ impl Lockstep {
         let is_done = |link: &Link| {
             if stays { link.said_bye && has_all(link) } else { link.said_bye || has_all(link) }
         };
-        if self.mesh.now >= until || self.mesh.links.iter().all(|link| link.is_gone || is_done(link)) {
+        let is_late = self.mesh.play.timers.is_due(Timer::Close, now);
+        if is_late || self.mesh.links.iter().all(|link| link.is_gone || is_done(link)) {
             if self.mesh.stays_whole(end) {
                 self.phase = Phase::Over;
+                self.mesh.play.timers.set(Timer::Close, None);
                 self.mesh.out.event(Event::Over);
             } else {
                 self.close(end);
             }
-        } else if self.mesh.now >= send_at {
-            let send_at = self.mesh.send_inputs_again();
-            self.phase = Phase::Ending { end, send_at, since, until: Some(until) };
+        } else {
+            self.mesh.resend_inputs();
         }
     }
 
@@ -117,9 +127,10 @@ impl Lockstep {
     fn say_bye(&mut self, end: End) {
         let (now, bye) = (self.mesh.now, self.mesh.bye(end));
         self.mesh.send_to_all(PacketId::Bye, &bye);
-        let until = now.plus(CLOSE_WITHIN);
-        let send_at = if end == End::Left { now } else { until };
-        self.phase = Phase::Ending { end, send_at, since: now, until: Some(until) };
+        self.mesh.resend_at((end == End::Left).then_some(now));
+        self.mesh.play.timers.set(Timer::Finish, None);
+        self.mesh.play.timers.set(Timer::Close, now.plus(CLOSE_WITHIN));
+        self.phase = Phase::Ending { end, since: now, is_closing: true };
         self.end();
     }
 

@@ -8,7 +8,7 @@ use core::time::Duration;
 use super::departure::{ASK_LOST_EVERY, Departures};
 use super::stalls::Stalls;
 use super::{LEAD_TICKS_MAX, Lockstep, Mesh};
-use crate::connection::LOSSY_PER_MILLE;
+use crate::connection::{Connection, LOSSY_PER_MILLE};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{DueTick, Stall, StallCause};
 use crate::lockstep::desync::History;
@@ -22,6 +22,7 @@ use crate::play::own_inputs::OwnInputs;
 use crate::room::settings::InputDelay;
 use crate::room::settings::Settings;
 use crate::time::Time;
+use crate::timer::{Timer, Timers};
 use crate::wire::given::{Given, GivenTimes};
 use crate::wire::input::{EncodedInput, INPUTS_PER_DATAGRAM_MAX, Inputs, count_fitting, encode_input};
 use crate::wire::inputs::{HEADER_BYTES_MAX, InputsHeader, encode_inputs};
@@ -55,6 +56,7 @@ pub(super) struct Play {
     /// Until when arrivals are not used to measure the network.
     pub(super) ignore_samples_until: Time,
     pub(super) fresh: FreshInputs,
+    pub(super) timers: Timers,
     /// In a fair match: what all have committed to.
     pub(super) fair: Option<Box<FairPlay>>,
     /// In a match of three or more: what all have signed.
@@ -87,6 +89,7 @@ impl Play {
             ran_at: begin,
             ignore_samples_until: now,
             fresh: FreshInputs::new(),
+            timers: Timers::default(),
             fair: None,
             heads: None,
         }
@@ -289,10 +292,10 @@ impl Mesh {
         let is_new = sealed || play.must_reveal(now);
         for link in 0..self.links.len() {
             let Some(peer) = self.links.get(link).filter(|peer| peer.is_direct()) else { continue };
-            let is_second = peer.second_at.is_some_and(|at| now >= at);
-            let is_again = now >= peer.resend_at;
-            let is_deferred = is_new && !is_second && !is_again && self.defers_inputs(link);
-            if (is_new || is_second || is_again) && !is_deferred {
+            let timers = &peer.connection.timers;
+            let is_due = timers.is_due(Timer::Repeat, now) || timers.is_due(Timer::Resend, now);
+            let is_deferred = is_new && !is_due && self.defers_inputs(link);
+            if (is_new || is_due) && !is_deferred {
                 self.send_inputs(link, is_new);
             }
         }
@@ -307,27 +310,27 @@ impl Mesh {
         let (play, Some(link)) = (&self.play, self.links.get_mut(link)) else { return false };
         let tick = Duration::from_micros(play.own.clock.tick_us().unsigned_abs());
         let until = link.connection.pace.defers(self.now, tick);
-        link.second_at = until.or(link.second_at);
+        if let Some(until) = until {
+            link.connection.timers.set(Timer::Repeat, until);
+        }
         until.is_some()
     }
 
-    /// The next instant at which [`Self::run`] or a tick is due.
+    /// The next instant at which a tick, or something of the own inputs, is due.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let play = &self.play;
         let seal = play.own.next_commit_at(play.commit_limit());
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
         let run = (!is_over && play.gate.is_complete()).then(|| play.own.clock.at(tick));
-        let here = self.links.iter().filter(|link| link.is_direct());
-        let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
         let reveal = play.fair.as_ref().and_then(|fair| fair.reveal_at());
         let heads = play.heads.as_ref().filter(|_| play.stalls.is_signing(self.now));
         let sign = heads.and_then(|heads| heads.due_at(play.revealed()));
-        [seal, run, reveal, sign].into_iter().chain(links).flatten().min()
+        [seal, run, reveal, sign].into_iter().flatten().min()
     }
 
     /// Sends all inputs that the peer lacks, with our acknowledgements; schedules the next transmission.
-    pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
+    pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<()> {
         let now = self.now;
         let play = &self.play;
         let (peer, until) = (self.links.get(link)?, play.front());
@@ -349,15 +352,15 @@ impl Mesh {
         let is_lost = play.departures.awaited() == Some(link.player);
         (link.margin.least, link.commitment_margin.least) = (None, None);
         let is_repeated = is_new && link.connection.lost_there > LOSSY_PER_MILLE;
-        let pace = &mut link.connection.pace;
-        link.second_at = (is_repeated && pace.may_repeat()).then(|| now.plus(tick / 2));
+        let Connection { pace, timers, rtt, .. } = &mut link.connection;
+        timers.set(Timer::Repeat, (is_repeated && pace.may_repeat()).then(|| now.plus(tick / 2)));
         pace.sent(now);
         // While ticks are committed the next datagram follows within a tick or a few; the timer covers the case that
         // none are.
-        let again = link.connection.rtt.timeout(link.connection.pace.apart(tick) + tick / 2);
+        let again = rtt.timeout(pace.apart(tick) + tick / 2);
         let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
-        link.resend_at = now.plus(again);
-        Some(again)
+        timers.set(Timer::Resend, now.plus(again));
+        Some(())
     }
 
     /// Takes in a datagram of inputs. Returns how many ticks its sender has run.

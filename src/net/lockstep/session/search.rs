@@ -12,6 +12,7 @@ use crate::lockstep::desync::Search;
 use crate::mutation::Mutation;
 use crate::play::link::Link;
 use crate::time::Time;
+use crate::timer::Timer;
 use crate::wire::limits::DESYNC_STATE_BYTES_MAX;
 use crate::wire::message::{DesyncHashes, DesyncState, PacketId};
 use sim::Tick;
@@ -108,6 +109,8 @@ impl Lockstep {
                 peer.connection.send(&mut self.mesh.out, PacketId::DesyncHashes, &list);
             }
         }
+        // While it lasts nothing is committed.
+        self.mesh.resend_at(None);
         let mut search = Box::new(search);
         search.compare_lists(&mut self.mesh);
         self.phase = Phase::Searching { search, since: self.mesh.now };
@@ -186,6 +189,9 @@ impl Lockstep {
         if has_ended {
             self.begin_ending(End::Finished);
         } else {
+            let now = self.mesh.now;
+            self.mesh.resend_at(Some(now));
+            self.mesh.play.timers.set(Timer::Suspicion, now);
             self.phase = Phase::Running;
         }
     }

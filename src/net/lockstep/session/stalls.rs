@@ -339,7 +339,7 @@ impl Lockstep {
     pub(super) fn watch_stalls(&mut self) {
         let is_running = self.phase.is_running();
         let finished = match self.phase {
-            Phase::Ending { end: End::Finished, since, until: None, .. } => Some(since),
+            Phase::Ending { end: End::Finished, since, is_closing: false } => Some(since),
             _ => None,
         };
         self.mesh.note_stalls(is_running);
