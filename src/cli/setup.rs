@@ -224,7 +224,9 @@ pub(crate) fn serve(
         None
     };
     let started_unix_s = paths::unix_seconds();
-    let options = ServerOptions { rules: Some(rules), map: Some(map), record, started_unix_s, first: None };
+    let streams = config.architecture == Architecture::ClientServer;
+    let (rules, map) = (Some(rules), Some(map));
+    let options = ServerOptions { rules, map, record, streams, started_unix_s, first: None };
     let server = Server::new(clock::now(), settings, entropy()?, options);
     Ok(PreparedServer { server, beacon, seed: config.seed })
 }

@@ -149,6 +149,11 @@ impl Match {
             self.start(now);
             self.measures.opened(now, self.session.open_tick(), self.session.player());
             let mut is_idle = true;
+            while let Some((bytes, is_whole)) = self.session.poll_recording() {
+                is_idle = false;
+                let failed = self.recording.append(&bytes, is_whole);
+                self.events.tell(failed);
+            }
             while let Some(event) = self.session.poll_event() {
                 is_idle = false;
                 self.on_event(now, event);
@@ -420,6 +425,10 @@ impl Match {
 
     fn begin_recording(&mut self) {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return };
+        if self.session.is_served() {
+            self.session.fetch_recording();
+            return self.recording.begin_copy(path.clone());
+        }
         if self.session.has_come_back() {
             self.events.tell([MatchEvent::RecordingStopped("the earlier ticks are not known here".into())]);
             return;

@@ -33,6 +33,8 @@ pub struct ServerOptions {
     pub first: Option<Arc<GameState>>,
     /// Path of the recording, without the extension.
     pub record: Option<PathBuf>,
+    /// Whether clients may fetch the recording, which is then kept in memory.
+    pub streams: bool,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
 }
@@ -268,9 +270,34 @@ impl Server {
     }
 
     fn begin_recording(&mut self) {
-        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return };
-        let failed = self.recording.begin(path, world, &self.roster, None, self.options.started_unix_s);
+        let (Some(world), started) = (&self.world, self.options.started_unix_s) else { return };
+        let failed = match (self.options.record.as_deref(), self.options.streams) {
+            (path, true) => self.recording.begin_streaming(path, world, &self.roster, started),
+            (Some(path), false) => self.recording.begin(path, world, &self.roster, None, started),
+            (None, false) => None,
+        };
         self.events.tell(failed);
+        // Clients create their files before tick 0.
+        self.stream();
+    }
+
+    /// Gives the clients what has been recorded since.
+    fn stream(&mut self) {
+        if let (Some(bytes), Some(session)) = (self.recording.stream(), self.session.session_mut()) {
+            session.append_history(bytes);
+            bytes.clear();
+        }
+    }
+
+    /// The last tick has run: the recording is whole, and clients may fetch its end.
+    fn end_recording(&mut self) {
+        let Ok(outcome) = MatchOutcome::finished(self.world.as_ref(), self.departed) else { return };
+        let winner = self.world.as_ref().and_then(|world| world.state().winner());
+        self.recording.end(outcome.as_str(), winner);
+        self.stream();
+        if let Some(session) = self.session.session_mut() {
+            session.end_history();
+        }
     }
 
     fn run(&mut self, now: Time, mut due: ServerTick) {
@@ -293,6 +320,12 @@ impl Server {
             self.session.session_mut().filter(|_| world.state().outcome() != Outcome::Running)
         {
             session.finish(&hash, world.state());
+        }
+        let is_last = |ticks| world.state().tick().0 >= ticks;
+        if world.state().outcome() != Outcome::Running || self.session.config().ticks.is_some_and(is_last) {
+            self.end_recording();
+        } else {
+            self.stream();
         }
     }
 

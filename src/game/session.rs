@@ -221,6 +221,26 @@ impl Session {
         playing!(self, session => session.submit_hero(wish, hero), else ());
     }
 
+    /// Asks the server for its recording.
+    pub(super) fn fetch_recording(&mut self) {
+        if let Self::Client(session) = self {
+            session.fetch_recording();
+        }
+    }
+
+    /// Returns the next bytes of the server's recording, and whether it ends with them.
+    pub(super) fn poll_recording(&mut self) -> Option<(Vec<u8>, bool)> {
+        let Self::Client(session) = self else { return None };
+        let bytes = session.poll_recording()?;
+        Some((bytes, session.fetched().is_some_and(|(_, _, is_whole)| is_whole)))
+    }
+
+    /// Returns the bytes of the server's recording that have arrived, and those that there are so far; `None` once all have.
+    pub(super) fn fetching(&self) -> Option<(u32, u32)> {
+        let (has, of, is_whole) = self.client()?.fetched()?;
+        (!is_whole).then_some((has, of))
+    }
+
     pub(super) fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         playing!(self, session => session.report(now, tick, hash), else ());
     }

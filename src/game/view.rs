@@ -50,6 +50,8 @@ pub struct View {
     /// Player of three or more who has spent its budget of stalls, and the time at which the match continues without
     /// it.
     pub held_up: Option<(PlayerId, Time)>,
+    /// Bytes of the server's recording that have arrived, and those that there are so far; `None` once all have.
+    pub fetching: Option<(u32, u32)>,
 }
 
 impl View {
@@ -73,6 +75,7 @@ impl View {
             waits_for: None,
             lost: None,
             held_up: None,
+            fetching: None,
         }
     }
 
@@ -205,6 +208,7 @@ impl ViewWriter {
             view.waits_for = session.waits_for();
             view.lost = session.lost();
             view.held_up = session.held_up();
+            view.fetching = session.fetching();
             self.shown.put(view.clone(), game.backlog());
         }
     }

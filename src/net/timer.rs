@@ -17,6 +17,8 @@ pub(crate) enum Timer {
     Suspicion,
     /// At the end of a match: those who have not finished are given up.
     Finish,
+    /// At a server's end of the match: nobody fetches the recording any longer.
+    Fetch,
     /// Goodbyes have been said: the session closes, acknowledged or not.
     Close,
 }

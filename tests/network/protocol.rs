@@ -75,7 +75,9 @@ impl Example {
             ("PlayerInput", "to-server") => client_inputs(bytes),
             ("GameStateUpdate", "body") => update(bytes),
             ("Start", "body") => body::<Start>(bytes),
-            ("Acknowledge", "body") => channel_packet(bytes),
+            ("Acknowledge", "body") => channel_packet(bytes, ChannelPacket::says),
+            ("Bulk", "body") => channel_packet(bytes, ChannelPacket::says_pieces),
+            ("FetchHistory", "body") => body::<FetchHistory>(bytes),
             ("Ping", "body") => body::<Ping>(bytes),
             ("Pong", "body") => body::<Pong>(bytes),
             ("Bye", "body") => body::<Bye>(bytes),
@@ -259,10 +261,6 @@ impl ChannelPacket {
     }
 
     fn says(&self) -> Result<Vec<String>, String> {
-        let after: Vec<u16> =
-            (0..7).filter(|bit| self.mask & 1 << bit != 0).map(|bit| self.next + 1 + bit).collect();
-        let has = format!("has all fragments before {}, and {after:?}", self.next);
-        let from = (!self.messages.is_empty()).then(|| format!("fragments from {} on", self.number));
         let messages = self.messages.iter().map(|message| {
             let (first, rest) = message.split_first().ok_or("a message without an id")?;
             let id = PacketId::of(*first).filter(|id| id.delivery() == Delivery::Reliable);
@@ -274,7 +272,27 @@ impl ChannelPacket {
             example.bytes = rest.to_vec();
             Ok(example.read()?.0.join("; "))
         });
-        [has].into_iter().chain(from).map(Ok).chain(messages).collect()
+        self.acknowledges().map(Ok).chain(messages).collect()
+    }
+
+    /// The same of the bulk lane.
+    fn says_pieces(&self) -> Result<Vec<String>, String> {
+        let pieces = self.messages.iter().map(|message| {
+            let (head, piece) = message.split_first_chunk().ok_or("a piece without its head")?;
+            let head = u32::from_le_bytes(*head);
+            let whole = if head >> 31 == 1 { ", which is all" } else { "" };
+            Ok(format!("{} bytes of {}{whole}", piece.len(), head & !(1 << 31)))
+        });
+        self.acknowledges().map(Ok).chain(pieces).collect()
+    }
+
+    /// What it says of the fragments that its sender has, and which follow.
+    fn acknowledges(&self) -> impl Iterator<Item = String> {
+        let after: Vec<u16> =
+            (0..7).filter(|bit| self.mask & 1 << bit != 0).map(|bit| self.next + 1 + bit).collect();
+        let has = format!("has all fragments before {}, and {after:?}", self.next);
+        let from = (!self.messages.is_empty()).then(|| format!("fragments from {} on", self.number));
+        [has].into_iter().chain(from)
     }
 }
 
@@ -309,7 +327,10 @@ fn channel_after(sent: u16, received: u16, mask: u8) -> Channel {
 }
 
 /// A packet that one end of a channel sends and the other takes.
-fn channel_packet(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+fn channel_packet(
+    bytes: &[u8],
+    says: impl Fn(&ChannelPacket) -> Result<Vec<String>, String>,
+) -> Result<(Vec<String>, Vec<u8>), String> {
     let packet = ChannelPacket::read(bytes)?;
     let mut there = channel_after(packet.next, packet.number, 0);
     for _ in 0..8 {
@@ -327,7 +348,7 @@ fn channel_packet(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     }
     let (again, is_again) = here.poll_packet(AT, TIMEOUT).ok_or("nothing to say")?;
     assert!(!is_again, "sent for the first time");
-    Ok((packet.says()?, again.to_vec()))
+    Ok((says(&packet)?, again.to_vec()))
 }
 
 #[test]
@@ -399,6 +420,7 @@ fn check_all(bytes: &[u8]) {
     check::<Chat>(bytes);
     check::<Lobby>(bytes);
     check::<Choice>(bytes);
+    check::<FetchHistory>(bytes);
     check::<PlayerInput>(bytes);
     check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
     check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);

@@ -7,7 +7,7 @@ use crate::gui::page::Page;
 use crate::gui::theme;
 use game::{MatchEvent, View};
 use net::Time;
-use sim::{Pause, PlayerId, RESUME_COUNTDOWN_MS};
+use sim::{Outcome, Pause, PlayerId, RESUME_COUNTDOWN_MS};
 
 pub(super) fn name_of(view: &View, player: PlayerId) -> &str {
     view.names.get(player.index()).map_or("the other player", String::as_str)
@@ -55,6 +55,21 @@ fn left_of(view: &View, pause: &Pause) -> f64 {
 /// Whether the match is paused or waits for a lost player.
 pub(super) fn is_held_up(view: &View) -> bool {
     view.current.pause().is_some() || view.lost.is_some()
+}
+
+/// Returns how much of the server's recording has arrived, in per cent, while a match that is over waits for the rest.
+pub(super) fn fetched_percent(view: &View) -> Option<u32> {
+    let (has, of) = view.fetching.filter(|_| view.current.outcome() != Outcome::Running)?;
+    u32::try_from(u64::from(has) * 100 / u64::from(of.max(1))).ok()
+}
+
+/// Shows that a match that is over waits for the rest of its recording. A little that lacks is there before it is read.
+pub(super) fn fetch_card(page: &mut Page<'_>, view: &View) {
+    const NOTABLE_BYTES: u32 = 16 << 10;
+    let lacks = view.fetching.is_some_and(|(has, of)| of.saturating_sub(has) >= NOTABLE_BYTES);
+    let Some(percent) = fetched_percent(view).filter(|_| lacks) else { return };
+    let below = format!("The recording is fetched: {percent} %. {} skips it", key_name(Action::Menu));
+    announce(page, ("over", "The match is over"), ("fetching", &below));
 }
 
 /// Describes a match event that the arena does not show by itself.

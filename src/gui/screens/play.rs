@@ -11,7 +11,8 @@ use super::camera_control::CameraControl;
 use super::menu::{self, Choice};
 use super::net_graph::NetGraph;
 use super::notices::{
-    count_down, hint, hint_text, is_held_up, name_of, news_line, pause_card, seconds_to_go, shield_text,
+    count_down, fetch_card, fetched_percent, hint, hint_text, is_held_up, name_of, news_line, pause_card,
+    seconds_to_go, shield_text,
 };
 use super::prompt::{self, Prompt};
 use super::scores::scores;
@@ -335,6 +336,7 @@ impl PlayScreen {
                 self.open(Overlay::Talk);
                 self.talk.open();
             }
+            Request::Menu if fetched_percent(view).is_some() => self.game.say(Control::Leave),
             Request::Menu => self.open(Overlay::Menu(false)),
             Request::Centre => {
                 let rows = self.controller.selected.iter().filter_map(|id| view.current.row(*id));
@@ -409,6 +411,7 @@ impl PlayScreen {
             let now = self.game.now();
             count_down(page, &view, now);
             pause_card(page, &view, self.is_halted);
+            fetch_card(page, &view);
             if self.overlay == Overlay::None {
                 let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
                 let shielded = is_shielded.then(|| shield_text(&view));

@@ -10,6 +10,7 @@ mod server_view;
 mod snapshot_buffer;
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use self::snapshot_buffer::UpdateCounts;
@@ -25,6 +26,7 @@ use crate::outbox::{Outbox, Source, Transmit};
 use crate::play::link::Link;
 use crate::play::local_inputs::TooManyCommands;
 use crate::play::own_inputs::OwnInputs;
+use crate::play::stream::Fetch;
 use crate::room::agreed::Handover;
 use crate::room::chat::{ChatLimits, LINES_WAITING_MAX, TooManyLines};
 use crate::room::guest::Guest;
@@ -37,7 +39,7 @@ use crate::wire::architecture::Architecture;
 use crate::wire::chat_text::ChatText;
 use crate::wire::given::Given;
 use crate::wire::input::EncodedInput;
-use crate::wire::message::{Bye, Chat, MatchConfig, PacketId, Ping, Pong, Seats, decode};
+use crate::wire::message::{Bye, Chat, FetchHistory, MatchConfig, PacketId, Ping, Pong, Seats, decode};
 use crate::wire::update::TimedInputs;
 use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick};
 
@@ -67,6 +69,7 @@ pub struct Follower {
     me: PlayerId,
     link: Link,
     server: ServerView,
+    fetch: Option<Fetch>,
     own: OwnInputs,
     chat_limits: ChatLimits,
     out: Outbox,
@@ -103,6 +106,7 @@ impl Follower {
             me,
             link: Link::new(player, connection),
             server,
+            fetch: None,
             own,
             chat_limits: ChatLimits::new(now),
             out,
@@ -179,6 +183,7 @@ impl Follower {
                 self.take_messages();
                 Ok(())
             }
+            PacketId::Bulk => self.fetch.as_mut().ok_or(OutOfPlace)?.receive(body),
             // The answer to an entry that was repeated before the first answer had arrived.
             PacketId::JoinConfirm => Err(DropCause::Stale),
             _ => Err(OutOfPlace),
@@ -231,7 +236,8 @@ impl Follower {
             _ => None,
         };
         let connection = &self.link.connection;
-        let due = [phase, self.timers.next(), connection.timers.next(), connection.poll_timeout()];
+        let fetch = self.fetch.as_ref().and_then(|fetch| fetch.poll_timeout(connection));
+        let due = [phase, fetch, self.timers.next(), connection.timers.next(), connection.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -239,6 +245,9 @@ impl Follower {
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         if self.out.is_empty() {
             self.link.connection.flush(self.now, &mut self.out);
+            if let Some(fetch) = &mut self.fetch {
+                fetch.flush(self.now, &mut self.link.connection, &mut self.out);
+            }
         }
         self.out.poll_transmit()
     }
@@ -268,6 +277,35 @@ impl Follower {
         let given = given.iter().enumerate().map(here).collect();
         let clock_error_us = self.link.connection.clock.error_us() + self.server.error_us;
         Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
+    }
+
+    /// Asks the server for its recording of the match, once: [`Self::poll_recording`] returns it from its first byte on, as
+    /// it grows.
+    pub fn fetch_recording(&mut self) {
+        if self.fetch.is_none() {
+            self.fetch = Some(Fetch::new(0));
+            self.send(PacketId::FetchHistory, &FetchHistory { from: 0 });
+        }
+    }
+
+    /// The next bytes of the recording. The server waits for their acknowledgement before it says goodbye.
+    pub fn poll_recording(&mut self) -> Option<Vec<u8>> {
+        match self.fetch.as_mut()?.poll() {
+            Ok(bytes) => bytes,
+            Err(cause) => {
+                self.out.traffic.dropped.count(cause, 1);
+                None
+            }
+        }
+    }
+
+    /// The bytes of the recording that have arrived, those that there are so far, and whether it is whole; `None` if it
+    /// was not asked for.
+    #[must_use]
+    pub fn fetched(&self) -> Option<(u32, u32, bool)> {
+        let fetch = self.fetch.as_ref()?;
+        let (has, of) = fetch.progress();
+        Some((has, of, fetch.is_whole()))
     }
 
     /// Reports the world's hash after `tick`, the last tick that [`Self::poll_tick`] returned.

@@ -349,6 +349,11 @@ impl Connection {
         }
     }
 
+    /// The retransmission timeout of the bulk lane.
+    pub(super) fn bulk_timeout(&self) -> Duration {
+        self.rtt.message_timeout(MESSAGE_AGAIN_MIN)
+    }
+
     /// Returns when a retransmission is due, or a state that waits. First transmissions leave with [`Self::flush`].
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         self.messages.poll_timeout(self.rtt.message_timeout(MESSAGE_AGAIN_MIN))

@@ -37,6 +37,8 @@ const fn limit(id: PacketId) -> (u64, u64) {
         PacketId::GameStateUpdate => (4096, 1024),
         // Fragments of a state in a desync search, and their acknowledgements; otherwise a few a second.
         PacketId::Acknowledge => (8192, 512),
+        // Three pieces a hundredth of a second at the most, and their acknowledgements.
+        PacketId::Bulk => (1024, 256),
         // 20 a second while a match is set up, 2 while it runs.
         PacketId::Ping | PacketId::Pong => (100, 25),
         // Repeated and answered 20 times a second.
@@ -55,7 +57,7 @@ const fn limit(id: PacketId) -> (u64, u64) {
         PacketId::Ready => (16, 4),
         PacketId::Choice | PacketId::Lobby => (10, 4),
         PacketId::Bye => (16, 2),
-        PacketId::Seating | PacketId::Start | PacketId::DesyncState => (8, 2),
+        PacketId::Seating | PacketId::Start | PacketId::DesyncState | PacketId::FetchHistory => (8, 2),
         PacketId::JoinRequest
         | PacketId::JoinChallenge
         | PacketId::JoinRefused

@@ -7,3 +7,4 @@ pub(super) mod link;
 pub(super) mod local_inputs;
 pub(super) mod own_inputs;
 pub(super) mod stall_budget;
+pub(super) mod stream;

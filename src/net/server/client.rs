@@ -8,6 +8,7 @@ use super::queue::InputQueue;
 use crate::drop_cause::{DropCause, Handled};
 use crate::event::ClientCounts;
 use crate::play::link::Link;
+use crate::play::stream::Stream;
 use crate::rate_limit::TokenBucket;
 use crate::room::chat::ChatLimit;
 use crate::time::Time;
@@ -100,6 +101,8 @@ pub(super) struct ClientConnection {
     pub(super) updated: Option<Tick>,
     /// The last update that was sent to it, where the link has an instant for sending it again.
     pub(super) last_update: SentUpdate,
+    /// The recording, once it has asked for it.
+    pub(super) stream: Option<Stream>,
     pub(super) counts: ClientCounts,
     refusals: TokenBucket,
     datagrams: TokenBucket,
@@ -126,6 +129,7 @@ impl ClientConnection {
             departs: false,
             updated: Some(Tick(0)),
             last_update: SentUpdate::default(),
+            stream: None,
             counts: ClientCounts::default(),
             refusals: TokenBucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
             datagrams: TokenBucket::new(now, datagrams, datagrams),
@@ -137,7 +141,7 @@ impl ClientConnection {
     pub(super) fn returned(self, mut link: Link) -> Self {
         link.connection.traffic = self.link.connection.traffic;
         let (queue, standing) = (InputQueue::new(), Standing::Here);
-        Self { link, is_ready: false, queue, standing, updated: None, ..self }
+        Self { link, is_ready: false, queue, standing, updated: None, stream: None, ..self }
     }
 
     /// Whether the seat is still this client's.
@@ -148,6 +152,14 @@ impl ClientConnection {
     /// Whether updates are sent to it.
     pub(super) fn is_playing(&self) -> bool {
         matches!(self.standing, Standing::Here) && self.is_ready
+    }
+
+    /// Returns when a message or a piece of the recording must be sent again.
+    pub(super) fn poll_timeout(&self) -> Option<Time> {
+        let connection = &self.link.connection;
+        let piece = self.stream.as_ref().filter(|_| self.standing == Standing::Here);
+        let piece = piece.and_then(|stream| stream.poll_timeout(connection));
+        connection.poll_timeout().into_iter().chain(piece).min()
     }
 
     /// Counts a datagram received under its connection id.

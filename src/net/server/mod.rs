@@ -23,6 +23,7 @@ use crate::event::{ClientStatus, End, Event, Traffic};
 use crate::outbox::{Outbox, Source, Transmit};
 use crate::play::clock::{LONG_STALL, TickClock};
 use crate::play::link::Link;
+use crate::play::stream::History;
 use crate::room::agreed::{Agreed, Handover};
 use crate::room::host::Host;
 use crate::room::settings::ServerConfig;
@@ -88,6 +89,7 @@ pub struct Authority {
     agreed: Agreed,
     ticks: Ticks,
     updates: Updates,
+    history: History,
     out: Outbox,
 }
 
@@ -125,7 +127,8 @@ impl Authority {
             chain: HashChain::default(),
         };
         let (wakeup, phase, timers) = (Wakeup::default(), Phase::Running, Timers::default());
-        Self { now, wakeup, settings, room, phase, timers, clients, agreed, ticks, updates, out }
+        let history = History::default();
+        Self { now, wakeup, settings, room, phase, timers, clients, agreed, ticks, updates, history, out }
     }
 
     /// The match is over, and all have stayed ([`Event::Over`]): the room for the next one.
@@ -223,6 +226,13 @@ impl Authority {
             self.take_messages(seat);
             return Ok(());
         }
+        if id == PacketId::Bulk {
+            client.stream.as_mut().ok_or(OutOfPlace)?.receive(now, body)?;
+            if matches!(self.phase, Phase::Ending { .. }) {
+                self.end();
+            }
+            return Ok(());
+        }
         if id == PacketId::JoinEntry {
             // The answer to its first entry has not arrived yet.
             self.confirm(player);
@@ -292,7 +302,7 @@ impl Authority {
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         let links = here().filter_map(|client| client.link.connection.timers.next()).min();
         let reachable = self.clients.iter().flatten().filter(|client| self.is_reachable(client));
-        let messages = reachable.filter_map(|client| client.link.connection.poll_timeout()).min();
+        let messages = reachable.filter_map(ClientConnection::poll_timeout).min();
         let phase = match self.phase {
             Phase::Over | Phase::Ending { .. } => None,
             Phase::Running => Some(self.ticks.clock.at(self.ticks.next)),
@@ -328,6 +338,12 @@ impl Authority {
                 }
             }
             // Nothing waits for what nobody plays by.
+            for client in self.clients.iter_mut().flatten() {
+                let stream = client.stream.as_mut().filter(|_| client.standing == Standing::Here);
+                if let Some(stream) = stream.filter(|_| self.out.is_empty()) {
+                    stream.flush(now, &self.history, &mut client.link.connection, &mut self.out);
+                }
+            }
             self.room.reception.closing.flush(now, &mut self.out);
         }
         self.out.poll_transmit()
@@ -396,6 +412,16 @@ impl Authority {
             }
             self.begin_ending(End::Finished);
         }
+    }
+
+    /// Adds what the caller has recorded of the match, for clients who ask for the recording.
+    pub fn append_history(&mut self, bytes: &[u8]) {
+        self.history.append(bytes);
+    }
+
+    /// The recording is whole. Goodbyes wait until who has asked for it has it.
+    pub const fn end_history(&mut self) {
+        self.history.end();
     }
 
     /// The server shuts down; all clients are notified.

@@ -7,15 +7,19 @@ use super::{Authority, Phase};
 use crate::connection::CLOSE_WITHIN;
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event};
+use crate::play::stream::Stream;
 use crate::room::chat::LINES_WAITING_MAX;
 use crate::timer::Timer;
 use crate::wire::client_inputs::decode_client_inputs;
 use crate::wire::given::{GIVEN_UNKNOWN, Given, stamp};
-use crate::wire::message::{Bye, Chat, PacketId, decode};
+use crate::wire::message::{Bye, Chat, FetchHistory, PacketId, decode};
 use sim::{Command, PlayerId, PlayerInput, Tick};
 
 /// Time from the last tick until every client must have acknowledged its state; goodbyes follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+/// Longest time after the last tick in which clients may fetch the rest of the recording: who acknowledges it slowly
+/// holds up the next match of the others. A quarter of an hour's recording takes as long at the full rate.
+const FETCH_WITHIN: Duration = Duration::from_secs(30);
 /// Interval between transmissions of the last update to a client that has not acknowledged it.
 const LAST_EVERY: Duration = Duration::from_millis(50);
 
@@ -62,6 +66,7 @@ impl Authority {
             PacketId::Ready => self.on_ready(seat, decode(body)?),
             PacketId::Chat => self.on_chat(seat, decode(body)?),
             PacketId::Bye => self.on_bye(seat, decode(body)?),
+            PacketId::FetchHistory => self.on_fetch(seat, decode(body)?),
             _ => Err(OutOfPlace),
         }
     }
@@ -126,6 +131,16 @@ impl Authority {
         Ok(())
     }
 
+    /// A client asks for the recording.
+    fn on_fetch(&mut self, seat: usize, fetch: FetchHistory) -> Handled {
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
+        if client.stream.is_some() {
+            return Err(OutOfPlace);
+        }
+        client.stream = Some(Stream::new(self.now, fetch.from, &self.history)?);
+        Ok(())
+    }
+
     fn on_bye(&mut self, seat: usize, bye: Bye) -> Handled {
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         match (bye, &self.phase) {
@@ -187,6 +202,7 @@ impl Authority {
         }
         self.timers.set(Timer::Resend, self.now);
         self.timers.set(Timer::Finish, self.now.plus(KNOWN_WITHIN));
+        self.timers.set(Timer::Fetch, self.now.plus(FETCH_WITHIN));
         self.phase = Phase::Ending { end, is_closing: false };
     }
 
@@ -211,11 +227,24 @@ impl Authority {
                 self.send_last_again();
                 self.timers.set(Timer::Resend, self.now.plus(LAST_EVERY));
             }
-        } else if end == End::Finished && !is_due(Timer::Finish) && self.awaits_goodbyes() {
+        } else if end == End::Finished
+            && (self.is_fetching() || !is_due(Timer::Finish) && self.awaits_goodbyes())
+        {
             self.timers.set(Timer::Resend, self.now.plus(LAST_EVERY));
         } else {
             self.say_bye(end);
         }
+    }
+
+    /// Whether a client that is here still fetches the recording.
+    fn is_fetching(&self) -> bool {
+        let fetches = |client: &ClientConnection| {
+            let stream = client.stream.as_ref().filter(|_| client.standing == Standing::Here);
+            stream.is_some_and(|stream| {
+                !stream.is_done(&self.history) && self.now.since(stream.heard_at) < self.settings.timeout
+            })
+        };
+        !self.timers.is_due(Timer::Fetch, self.now) && self.clients.iter().flatten().any(fetches)
     }
 
     /// Whether all players are still here and stay for another match.
@@ -248,6 +277,7 @@ impl Authority {
         }
         self.timers.set(Timer::Resend, None);
         self.timers.set(Timer::Finish, None);
+        self.timers.set(Timer::Fetch, None);
         self.timers.set(Timer::Close, self.now.plus(CLOSE_WITHIN));
         self.phase = Phase::Ending { end, is_closing: true };
         self.end();

@@ -24,6 +24,8 @@ pub const DESYNC_HASHES_MAX: usize = 64;
 pub const RELAYED_MAX: usize = 4;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
+/// Most bytes of a recording that its node keeps for others: some five hours of two bots.
+pub(crate) const HISTORY_BYTES_MAX: usize = 16 << 20;
 /// Bytes of every query, and the most of an answer: a query with a spoofed source address gains no
 /// amplification.
 pub const DISCOVERY_BYTES_MAX: usize = 200;

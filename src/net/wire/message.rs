@@ -29,7 +29,7 @@ use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 11;
+pub const PROTOCOL_VERSION: u16 = 12;
 
 /// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,10 @@ packets! {
     Head = 0x26, Datagram;
     /// [`ShownHead`].
     ShownHead = 0x27, Reliable;
+    /// [`FetchHistory`].
+    FetchHistory = 0x28, Reliable;
+    /// Acknowledgement and fragments of the bulk lane.
+    Bulk = 0x29, Datagram;
 }
 
 /// Bytes that are not a valid message of this protocol.
@@ -239,6 +243,13 @@ pub enum Bye {
     Removed,
     /// The receiver was not ready for too long in a full room, and somebody else has asked for its seat.
     Unready,
+}
+
+/// Client to server, once for each connection: asks for the recording of the match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FetchHistory {
+    /// Offset of the first byte that the sender lacks.
+    pub from: u32,
 }
 
 /// A chat line.

@@ -14,9 +14,9 @@ use game::{DesyncBundle, Script, data};
 use lab::compare::Study;
 use net::discovery::{RoomInfo, RoomQuery};
 use net::message::{
-    Bye, Chat, Choice, DesyncHashes, DesyncState, EntryRefused, Head, JoinChallenge, JoinConfirm, JoinEntry,
-    JoinRefused, JoinRequest, JoinShare, Lobby, PacketId, Ping, Pong, Ready, Relayed, Seating, ShownHead,
-    Start, Suspicion, decode, decode_handshake, encode, handshake,
+    Bye, Chat, Choice, DesyncHashes, DesyncState, EntryRefused, FetchHistory, Head, JoinChallenge,
+    JoinConfirm, JoinEntry, JoinRefused, JoinRequest, JoinShare, Lobby, PacketId, Ping, Pong, Ready, Relayed,
+    Seating, ShownHead, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
 use net::{
     Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_fair_inputs, decode_inputs,
@@ -96,6 +96,7 @@ fn message(bytes: &[u8]) {
         Some(PacketId::Chat) => decoded!(Chat),
         Some(PacketId::Lobby) => decoded!(Lobby),
         Some(PacketId::Choice) => decoded!(Choice),
+        Some(PacketId::FetchHistory) => decoded!(FetchHistory),
         Some(PacketId::JoinEntry) => decoded!(JoinEntry),
         Some(PacketId::JoinConfirm) => decoded!(JoinConfirm),
         Some(PacketId::EntryRefused) => decoded!(EntryRefused),

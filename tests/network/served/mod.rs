@@ -1,6 +1,7 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
 mod cheats;
+mod recording;
 mod repeats;
 pub(crate) mod star;
 mod talk;

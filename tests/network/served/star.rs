@@ -171,6 +171,10 @@ pub(crate) struct Seat {
     pub(crate) is_cut: bool,
     /// Whether its process does nothing at the moment, and what comes in meanwhile is lost.
     pub(crate) is_suspended: bool,
+    /// A kind of datagrams that never reaches it.
+    pub(crate) deaf_to: Option<PacketId>,
+    /// Datagrams of the bulk lane that came, until a test takes the count.
+    pub(crate) bulk: usize,
     /// The connection id and the newest number by which it addresses the server.
     pub(crate) envelope: (u32, u64),
     /// The same of the server toward it.
@@ -218,6 +222,8 @@ impl Net {
             updates_at: Vec::new(),
             is_cut: false,
             is_suspended: false,
+            deaf_to: None,
+            bulk: 0,
             envelope: (0, 0),
             heard: (0, 0),
         });
@@ -313,6 +319,10 @@ impl Seat {
             let second = (now.0 / 1_000_000) as usize;
             self.down_bits.resize(self.down_bits.len().max(second + 1), 0);
             self.down_bits[second] += 8 * (bytes.len() + HEADERS);
+            self.bulk += usize::from(bytes[0] == PacketId::Bulk as u8);
+            if self.deaf_to.is_some_and(|id| bytes[0] == id as u8) {
+                continue;
+            }
             if bytes[0] == PacketId::GameStateUpdate as u8 {
                 self.updates_at.push(now);
             }

@@ -148,7 +148,11 @@ impl Forge<'_> {
                 let (seat, tick) = (self.odd_byte() % 5, self.odd_tick());
                 (PacketId::ShownHead, encoded(&(seat, tick, [self.odd_byte(); 32], self.signature())))
             }
-            15 => (PacketId::GameStateUpdate, self.bytes(0..80)),
+            15 => {
+                let bytes = self.bytes(0..80);
+                let id = if bytes.len() % 2 == 0 { PacketId::GameStateUpdate } else { PacketId::Bulk };
+                (id, bytes)
+            }
             _ => (PacketId::PlayerInput, self.empty_inputs()),
         }
     }
