@@ -18,8 +18,8 @@ use sim::{Command, PlayerId, PlayerInput, Tick};
 /// Time from the last tick until every client must have acknowledged its state; goodbyes follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 /// Longest time after the last tick in which clients may fetch the rest of the recording: who acknowledges it slowly
-/// holds up the next match of the others. A quarter of an hour's recording takes as long at the full rate.
-const FETCH_WITHIN: Duration = Duration::from_secs(30);
+/// holds the others up for no longer than a stall may.
+const FETCH_WITHIN: Duration = Duration::from_secs(10);
 /// Interval between transmissions of the last update to a client that has not acknowledged it.
 const LAST_EVERY: Duration = Duration::from_millis(50);
 
