@@ -432,16 +432,30 @@ fn a_replay_is_cut_compared_and_told() {
     assert!(orders.as_array().is_some_and(|orders| orders.len() > 10), "{orders}");
     let rows = replay(&["export", &host, "--csv"]).stdout.lines().count();
     assert_eq!(Some(rows - 1), orders.as_array().map(Vec::len));
-    fails(&replay(&["export", &host]), "<--csv|--json>");
+    fails(&replay(&["export", &host]), "<--csv|--json|--script>");
+    fails(&replay(&["export", &host, "--script"]), "--player");
+    fails(
+        &replay(&["export", &host, "--script", "--player=2"]),
+        "there is no player 2: they count from 0 to 1",
+    );
+    fails(&replay(&["export", &host, "--json", "--events", "--states=60"]), "cannot be used with");
     // What is exported can be given again.
-    let script = home.path().join("script");
     let own = orders.as_array().into_iter().flatten();
-    let own = own.filter(|order| order["player"] == 0 && !order["command"].is_null());
-    std::fs::write(&script, own.clone().map(|order| format!("{order}\n")).collect::<String>())
-        .expect("written");
+    let own = own.filter(|order| order["player"] == 0 && !order["command"].is_null()).count();
+    let exported = replay(&["export", &host, "--script", "--player=0"]).stdout;
+    assert_eq!(exported.lines().count(), own);
+    let script = home.path().join("script");
+    std::fs::write(&script, exported).expect("written");
     let script = format!("--script={}", script.display());
     let again = run(home.path(), &["play", "--headless", "--json", "--ticks=240", "--seed=7", &script]);
-    assert_eq!(again.json()["commands"], own.count(), "{again:?}");
+    assert_eq!(again.json()["commands"], own, "{again:?}");
+    // A part has the rows of its ticks.
+    let of_part = |file: &str, form: &str| replay(&["export", file, form, "--states=60"]).stdout;
+    let whole = of_part(&host, "--csv");
+    let within =
+        |line: &&str| line.split(',').next().is_some_and(|tick| ["tick", "60", "120"].contains(&tick));
+    let expected: String = whole.lines().filter(within).map(|line| format!("{line}\n")).collect();
+    assert_eq!(of_part(part, "--csv"), expected);
 
     let torn = home.path().join("torn.mra");
     let whole = std::fs::read(&host).expect("a file");
