@@ -4,7 +4,7 @@ use anyhow::{Context as _, anyhow, bail};
 use indicatif::ProgressBar;
 use serde_json::json;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments
 use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
-use super::{address, output, setup};
+use super::{address, output, paths, setup};
 use game::{
     Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary, data,
 };
@@ -276,12 +276,9 @@ pub(crate) fn report(
         (Err(error), _) => return report_without_match(error, port, json, game.wait()),
     };
     check_planted(game, summary)?;
-    let desync_file = write_desync(game, summary);
+    let desync_file = write_desync(game.desync_report.as_deref(), summary);
     let to_json = || output::match_json(port, finished, summary, desync_file.as_deref());
     console::print(json, to_json, || output::match_text(finished, summary));
-    if let Some(file) = &desync_file {
-        logln!("desync report {}", file.display());
-    }
     console::print_replay(json, summary.replay.as_deref());
     summary.not_written.iter().for_each(console::not_written);
     Ok(console::found(summary.outcome == MatchOutcome::Desync))
@@ -368,11 +365,12 @@ fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Writes the report on which all peers agree, and the bundle beside it.
-fn write_desync(game: &MatchArguments, summary: &Summary) -> Option<PathBuf> {
+/// Writes the report on which all peers agree, and the bundle beside it: to `chosen`, else beside the recording, else
+/// into the folder of reports.
+pub(crate) fn write_desync(chosen: Option<&Path>, summary: &Summary) -> Option<PathBuf> {
     let report = summary.desync.as_ref()?;
     let beside = || Some(summary.replay.as_ref()?.with_extension("desync.json"));
-    let file = game.desync_report.clone().or_else(beside)?;
+    let file = chosen.map(Path::to_owned).or_else(beside).or_else(|| report_file(summary))?;
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
     let written = std::fs::write(&file, format!("{text}\n"));
     let is_written = written.is_ok();
@@ -381,5 +379,25 @@ fn write_desync(game: &MatchArguments, summary: &Summary) -> Option<PathBuf> {
         let bundle_file = file.with_extension("bundle");
         console::wrote(&bundle_file, std::fs::write(&bundle_file, bundle.encode()));
     }
+    if is_written {
+        logln!("desync report {}", file.display());
+    }
     is_written.then_some(file)
+}
+
+/// Returns the path of the report of a match without a recording.
+fn report_file(summary: &Summary) -> Option<PathBuf> {
+    let stamp = paths::stamp(paths::unix_seconds());
+    // Two peers of one machine may report the same desync.
+    let (seed, player, process) = (summary.config.seed, summary.player, std::process::id());
+    match paths::data_folder("reports") {
+        Ok(folder) => Some(folder.join(format!("{stamp}-seed{seed}-player{player}-{process}.desync.json"))),
+        Err(error) => {
+            console::not_written(format_args!(
+                "the desync report: {}; choose a file with --desync-report FILE",
+                error.root_cause()
+            ));
+            None
+        }
+    }
 }
