@@ -41,7 +41,8 @@ pub(crate) fn match_json(
         "net": {
             "rtt_ms": link.and_then(|link| link.rtt_us).map(ms),
             "jitter_ms": link.map(|link| ms(link.jitter_us)),
-            "loss": link.map(|link| f64::from(link.lost_per_mille) / 1000.0),
+            "loss": link.map(|link| f64::from(link.lost_to_per_mille) / 1000.0),
+            "loss_in": link.map(|link| f64::from(link.lost_from_per_mille) / 1000.0),
             "input_delay_ms": finished.delay_us as f64 / 1000.0,
             "dropped": dropped_json(&traffic.dropped),
             "bytes_sent": traffic.bytes_sent,

@@ -251,8 +251,10 @@ pub struct LinkStatus {
     pub rtt_us: Option<u64>,
     /// Mean deviation of the round-trip time, in microseconds.
     pub jitter_us: u64,
-    /// The peer's recent datagrams that did not arrive, per mille.
-    pub lost_per_mille: u16,
+    /// Share of the recent datagrams from the peer that did not arrive, per mille.
+    pub lost_from_per_mille: u16,
+    /// Share of the recent datagrams to the peer that did not arrive, per mille, as the peer last reported it.
+    pub lost_to_per_mille: u16,
     /// For how long it has not been heard.
     pub silent_for: Duration,
     /// Messages to it that it has not acknowledged.
