@@ -1,4 +1,4 @@
-//! Export for other programs: commands and hero keys, the events of a match, and its units in every so many ticks.
+//! Export for other programs: commands and hero keys, the events of a match, and its units at intervals.
 
 use std::io::{self, Read, Seek, Write};
 use std::num::NonZeroU32;
@@ -158,7 +158,8 @@ pub fn events<R: Read + Seek>(playback: &mut Playback<R>) -> impl Iterator<Item 
     std::iter::from_fn(of_record).flatten()
 }
 
-/// Iterates over all living units before each tick that is a multiple of `every`, in the order of their creation.
+/// Iterates over all living units before each tick that is a multiple of `every`, and at the end if that is one, in the
+/// order of their creation.
 pub fn states<R: Read + Seek>(
     playback: &mut Playback<R>,
     every: NonZeroU32,
