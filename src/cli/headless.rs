@@ -228,6 +228,10 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
     };
     Some(match event {
         MatchEvent::Joined(player, name) => format!("{name} joined as player {player}"),
+        MatchEvent::Refused(from, refusal, untold) => {
+            let before = if *untold > 0 { format!(", and {untold} before") } else { String::new() };
+            format!("refused {from}{before}: {}", refusal_line(refusal))
+        }
         MatchEvent::Vacated(player) => format!("player {player} left before the start"),
         MatchEvent::Confirmed(player) => format!("joined as player {player}"),
         MatchEvent::Token(token, _) => {
@@ -249,6 +253,26 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match continues: {why}"),
         MatchEvent::Lobby { .. } | MatchEvent::Ended(_) => return None,
     })
+}
+
+/// Says to a host why somebody was refused.
+const fn refusal_line(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Protocol { .. } => "another protocol version",
+        Refusal::SimulationBuild { .. } => "another simulation build",
+        Refusal::Rules { .. } => "other rules",
+        Refusal::Map { .. } => "another map",
+        Refusal::Ticks { .. } => "another number of ticks",
+        Refusal::TickRate { .. } => "another tick rate",
+        Refusal::RoomCode => "another room code",
+        Refusal::Seat { .. } => "the seat is not free",
+        Refusal::Full { .. } => "all seats are taken",
+        Refusal::Running => "the match has begun",
+        Refusal::Token => "no seat is kept for its token",
+        Refusal::Address { .. } => "too many seats of its address",
+        Refusal::Later { .. } => "no seat is free yet",
+        Refusal::Banned => "it is banned",
+    }
 }
 
 /// Creates a progress bar for a match of this number of ticks; a spinner if the number is unknown.

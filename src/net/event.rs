@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use core::net::SocketAddr;
 use core::time::Duration;
 
 use crate::drop_cause::{DropCounts, Handled};
@@ -77,6 +78,15 @@ pub enum Event {
         player: PlayerId,
         /// The guest's name.
         name: PlayerName,
+    },
+    /// Somebody who asked to join was refused; few of many such events are told.
+    Refused {
+        /// The address of who asked; without a connection anybody can ask from an invented one.
+        from: SocketAddr,
+        /// The reason.
+        reason: Refusal,
+        /// Number of refusals since the last event that were not told.
+        untold: u32,
     },
     /// A guest's seat is free again.
     Vacated {
