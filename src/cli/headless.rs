@@ -22,8 +22,8 @@ use sim::{PlayerId, fingerprint};
 use transport::discovery::{Announcer, Browser};
 use transport::{LinkSpec, PortChoice, Udp};
 
-/// Time that `join` searches for a second match once it has found one.
-const SECOND_LOOK: Duration = Duration::from_millis(1500);
+/// Time for which `join` looks for more matches once it has found one, and for a match of the given name.
+const WHOLE_LOOK: Duration = Duration::from_millis(1500);
 
 /// Time to wait for the next report of a match.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -46,7 +46,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
     let network = &game.network;
     let mut hosts = match &arguments.address {
-        Some(address) => address::resolve(address)?,
+        Some(address) => hosts_of(address, game)?,
         None => arguments.kept_hosts.clone(),
     };
     let udp = setup::bind(network, PortChoice::Any, &mut hosts)?;
@@ -77,33 +77,69 @@ pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
     play_on(&arguments.as_host().game, game, udp, None, None)
 }
 
-/// Finds the only open match on the LAN.
+/// Finds the only match on the LAN that this player can join: an open one, or a locked one if there is a code.
 fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     if game.network.no_discovery {
         bail!("--no-discovery needs an address to join, such as 192.168.1.20");
     }
+    let is_locked = game.network.room.is_some();
+    let (found, others) =
+        look_for(game.wait(), |room| room.players < room.seats && room.locked == is_locked)?;
+    found.with_context(|| {
+        let kind = if is_locked { "open match with a room code" } else { "open match" };
+        let (seconds, others) = (game.wait().as_secs_f64(), passed_over(&others));
+        format!(
+            "found no {kind} on the LAN within {seconds} s{others}; is one hosted? Its address can be given, too"
+        )
+    })
+}
+
+/// Looks for the only match on the LAN that is wanted, and returns it and the others.
+fn look_for(
+    within: Duration,
+    is_wanted: impl Fn(&Room) -> bool,
+) -> anyhow::Result<(Option<SocketAddr>, Vec<Room>)> {
     let browser = Browser::start().context("cannot look for matches; give the host's address")?;
-    let is_open = |room: &&Room| room.players < room.seats;
-    let deadline = Instant::now() + game.wait();
-    let found = browser.wait_for(deadline, |rooms| rooms.iter().any(|room| is_open(&room)));
-    if found.is_none() {
-        let seconds = game.wait().as_secs_f64();
-        bail!(
-            "found no open match on the LAN within {seconds} s; is one hosted? Its address can be given, too"
-        );
+    if browser.wait_for(Instant::now() + within, |rooms| rooms.iter().any(&is_wanted)).is_some() {
+        // Others may answer a little later; then the choice is ambiguous.
+        browser.wait_for(Instant::now() + WHOLE_LOOK, |_| false);
     }
-    // A second match may answer a little later; then the choice is ambiguous.
-    let several = |rooms: &[Room]| rooms.iter().filter(is_open).count() > 1;
-    browser.wait_for(Instant::now() + SECOND_LOOK, several);
-    let open: Vec<Room> = browser.rooms().into_iter().filter(|room| is_open(&room)).collect();
-    match &open[..] {
-        [room] => Ok(room.address),
-        [] => bail!("the match is no longer open; try again"),
-        rooms => {
-            logln!("{}", output::room_table(rooms));
-            bail!("{} matches are open; give the address of one of them", rooms.len())
+    let (wanted, others): (Vec<Room>, Vec<Room>) = browser.rooms().into_iter().partition(is_wanted);
+    if wanted.len() > 1 {
+        logln!("{}", output::room_table(&wanted));
+        bail!("{} matches are open; give the address of one of them", wanted.len());
+    }
+    Ok((wanted.first().map(|room| room.address), others))
+}
+
+/// Names the matches that were found, but cannot be joined so.
+fn passed_over(others: &[Room]) -> String {
+    let (full, open): (Vec<&Room>, Vec<&Room>) = others.iter().partition(|room| room.players >= room.seats);
+    let locked = open.iter().filter(|room| room.locked).count();
+    let kinds = [
+        (full.len(), "full"),
+        (locked, "locked, for --room CODE"),
+        (open.len() - locked, "open to all, without --room"),
+    ];
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {kind}"))
+        .collect();
+    if kinds.is_empty() { String::new() } else { format!(" (there: {})", kinds.join("; ")) }
+}
+
+/// Returns the addresses of a host that is given by its address, or by the name of its room on the LAN. A name with a
+/// dot is one of the network.
+fn hosts_of(text: &str, game: &MatchArguments) -> anyhow::Result<Vec<SocketAddr>> {
+    let is_name = !text.contains(['.', ':', '[', '/']) && !text.eq_ignore_ascii_case("localhost");
+    if is_name && !game.network.no_discovery {
+        let (found, _) = look_for(WHOLE_LOOK, |room| room.name.as_str() == text)?;
+        if let Some(host) = found {
+            return Ok(vec![host]);
         }
     }
+    address::resolve(text)
 }
 
 /// Runs the match thread to its end and reports the result; `guest` is set for a guest of a host at one of these
