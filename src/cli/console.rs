@@ -92,9 +92,41 @@ pub(crate) fn print_replay(is_json: bool, replay: Option<&Path>) {
 
 /// Prints a long result piece by piece; stops if stdout is closed.
 pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut failed = None;
+    let mut out = BufWriter::new(Watched { stream: io::stdout().lock(), failed: &mut failed });
     let written = write(&mut out).and_then(|()| out.flush());
-    keep(&OUT, written);
+    drop(out);
+    keep(&OUT, failed.map_or(written, Err));
+}
+
+/// Stream that notes its first error: libraries in between wrap it in their own, and its kind is lost.
+struct Watched<'a, W> {
+    stream: W,
+    failed: &'a mut Option<io::Error>,
+}
+
+impl<W: Write> Watched<'_, W> {
+    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            if kind != ErrorKind::Interrupted {
+                self.failed.get_or_insert(error);
+            }
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.stream.write(bytes);
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.stream.flush();
+        self.note(flushed)
+    }
 }
 
 /// Records the result of other code's output to stdout.

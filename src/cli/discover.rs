@@ -15,8 +15,10 @@ pub(crate) fn run(arguments: &DiscoverArguments) -> anyhow::Result<ExitCode> {
     for warning in browser.warnings() {
         logln!("warning: {warning}");
     }
-    let mut rooms = browser.rooms();
-    rooms.sort_by_key(|room| (room.name, room.id));
+    let (rooms, beyond) = (browser.rooms(), browser.beyond());
+    if beyond > 0 {
+        logln!("{beyond} more matches answer, but the list ends with {}", rooms.len());
+    }
     let text = || match &rooms[..] {
         [] => "no matches on the LAN".into(),
         rooms => output::room_table(rooms).to_string(),

@@ -4,7 +4,7 @@ use anyhow::{Context as _, anyhow, bail};
 use indicatif::ProgressBar;
 use serde_json::json;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments
 use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
-use super::{address, output, setup};
+use super::{address, output, paths, setup};
 use game::{
     Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary, data,
 };
@@ -22,8 +22,8 @@ use sim::{PlayerId, fingerprint};
 use transport::discovery::{Announcer, Browser};
 use transport::{LinkSpec, PortChoice, Udp};
 
-/// Time that `join` searches for a second match once it has found one.
-const SECOND_LOOK: Duration = Duration::from_millis(1500);
+/// Time for which `join` looks for more matches once it has found one, and for a match of the given name.
+const WHOLE_LOOK: Duration = Duration::from_millis(1500);
 
 /// Time to wait for the next report of a match.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -46,7 +46,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
     let network = &game.network;
     let mut hosts = match &arguments.address {
-        Some(address) => address::resolve(address)?,
+        Some(address) => hosts_of(address, game)?,
         None => arguments.kept_hosts.clone(),
     };
     let udp = setup::bind(network, PortChoice::Any, &mut hosts)?;
@@ -77,33 +77,69 @@ pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
     play_on(&arguments.as_host().game, game, udp, None, None)
 }
 
-/// Finds the only open match on the LAN.
+/// Finds the only match on the LAN that this player can join: an open one, or a locked one if there is a code.
 fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     if game.network.no_discovery {
         bail!("--no-discovery needs an address to join, such as 192.168.1.20");
     }
+    let is_locked = game.network.room.is_some();
+    let (found, others) =
+        look_for(game.wait(), |room| room.players < room.seats && room.locked == is_locked)?;
+    found.with_context(|| {
+        let kind = if is_locked { "open match with a room code" } else { "open match" };
+        let (seconds, others) = (game.wait().as_secs_f64(), passed_over(&others));
+        format!(
+            "found no {kind} on the LAN within {seconds} s{others}; is one hosted? Its address can be given, too"
+        )
+    })
+}
+
+/// Looks for the only match on the LAN that is wanted, and returns it and the others.
+fn look_for(
+    within: Duration,
+    is_wanted: impl Fn(&Room) -> bool,
+) -> anyhow::Result<(Option<SocketAddr>, Vec<Room>)> {
     let browser = Browser::start().context("cannot look for matches; give the host's address")?;
-    let is_open = |room: &&Room| room.players < room.seats;
-    let deadline = Instant::now() + game.wait();
-    let found = browser.wait_for(deadline, |rooms| rooms.iter().any(|room| is_open(&room)));
-    if found.is_none() {
-        let seconds = game.wait().as_secs_f64();
-        bail!(
-            "found no open match on the LAN within {seconds} s; is one hosted? Its address can be given, too"
-        );
+    if browser.wait_for(Instant::now() + within, |rooms| rooms.iter().any(&is_wanted)).is_some() {
+        // Others may answer a little later; then the choice is ambiguous.
+        browser.wait_for(Instant::now() + WHOLE_LOOK, |_| false);
     }
-    // A second match may answer a little later; then the choice is ambiguous.
-    let several = |rooms: &[Room]| rooms.iter().filter(is_open).count() > 1;
-    browser.wait_for(Instant::now() + SECOND_LOOK, several);
-    let open: Vec<Room> = browser.rooms().into_iter().filter(|room| is_open(&room)).collect();
-    match &open[..] {
-        [room] => Ok(room.address),
-        [] => bail!("the match is no longer open; try again"),
-        rooms => {
-            logln!("{}", output::room_table(rooms));
-            bail!("{} matches are open; give the address of one of them", rooms.len())
+    let (wanted, others): (Vec<Room>, Vec<Room>) = browser.rooms().into_iter().partition(is_wanted);
+    if wanted.len() > 1 {
+        logln!("{}", output::room_table(&wanted));
+        bail!("{} matches are open; give the address of one of them", wanted.len());
+    }
+    Ok((wanted.first().map(|room| room.address), others))
+}
+
+/// Names the matches that were found, but cannot be joined so.
+fn passed_over(others: &[Room]) -> String {
+    let (full, open): (Vec<&Room>, Vec<&Room>) = others.iter().partition(|room| room.players >= room.seats);
+    let locked = open.iter().filter(|room| room.locked).count();
+    let kinds = [
+        (full.len(), "full"),
+        (locked, "locked, for --room CODE"),
+        (open.len() - locked, "open to all, without --room"),
+    ];
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {kind}"))
+        .collect();
+    if kinds.is_empty() { String::new() } else { format!(" (there: {})", kinds.join("; ")) }
+}
+
+/// Returns the addresses of a host that is given by its address, or by the name of its room on the LAN. A name with a
+/// dot is one of the network.
+fn hosts_of(text: &str, game: &MatchArguments) -> anyhow::Result<Vec<SocketAddr>> {
+    let is_name = !text.contains(['.', ':', '[', '/']) && !text.eq_ignore_ascii_case("localhost");
+    if is_name && !game.network.no_discovery {
+        let (found, _) = look_for(WHOLE_LOOK, |room| room.name.as_str() == text)?;
+        if let Some(host) = found {
+            return Ok(vec![host]);
         }
     }
+    address::resolve(text)
 }
 
 /// Runs the match thread to its end and reports the result; `guest` is set for a guest of a host at one of these
@@ -228,6 +264,10 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
     };
     Some(match event {
         MatchEvent::Joined(player, name) => format!("{name} joined as player {player}"),
+        MatchEvent::Refused(from, refusal, untold) => {
+            let before = if *untold > 0 { format!(", and {untold} before") } else { String::new() };
+            format!("refused {from}{before}: {}", refusal_line(refusal))
+        }
         MatchEvent::Vacated(player) => format!("player {player} left before the start"),
         MatchEvent::Confirmed(player) => format!("joined as player {player}"),
         MatchEvent::Token(token, _) => {
@@ -249,6 +289,26 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match continues: {why}"),
         MatchEvent::Lobby { .. } | MatchEvent::Ended(_) => return None,
     })
+}
+
+/// Says to a host why somebody was refused.
+const fn refusal_line(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Protocol { .. } => "another protocol version",
+        Refusal::SimulationBuild { .. } => "another simulation build",
+        Refusal::Rules { .. } => "other rules",
+        Refusal::Map { .. } => "another map",
+        Refusal::Ticks { .. } => "another number of ticks",
+        Refusal::TickRate { .. } => "another tick rate",
+        Refusal::RoomCode => "another room code",
+        Refusal::Seat { .. } => "the seat is not free",
+        Refusal::Full { .. } => "all seats are taken",
+        Refusal::Running => "the match has begun",
+        Refusal::Token => "no seat is kept for its token",
+        Refusal::Address { .. } => "too many seats of its address",
+        Refusal::Later { .. } => "no seat is free yet",
+        Refusal::Banned => "it is banned",
+    }
 }
 
 /// Creates a progress bar for a match of this number of ticks; a spinner if the number is unknown.
@@ -276,12 +336,9 @@ pub(crate) fn report(
         (Err(error), _) => return report_without_match(error, port, json, game.wait()),
     };
     check_planted(game, summary)?;
-    let desync_file = write_desync(game, summary);
+    let desync_file = write_desync(game.desync_report.as_deref(), summary);
     let to_json = || output::match_json(port, finished, summary, desync_file.as_deref());
     console::print(json, to_json, || output::match_text(finished, summary));
-    if let Some(file) = &desync_file {
-        logln!("desync report {}", file.display());
-    }
     console::print_replay(json, summary.replay.as_deref());
     summary.not_written.iter().for_each(console::not_written);
     Ok(console::found(summary.outcome == MatchOutcome::Desync))
@@ -368,11 +425,12 @@ fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Writes the report on which all peers agree, and the bundle beside it.
-fn write_desync(game: &MatchArguments, summary: &Summary) -> Option<PathBuf> {
+/// Writes the report on which all peers agree, and the bundle beside it: to `chosen`, else beside the recording, else
+/// into the folder of reports.
+pub(crate) fn write_desync(chosen: Option<&Path>, summary: &Summary) -> Option<PathBuf> {
     let report = summary.desync.as_ref()?;
     let beside = || Some(summary.replay.as_ref()?.with_extension("desync.json"));
-    let file = game.desync_report.clone().or_else(beside)?;
+    let file = chosen.map(Path::to_owned).or_else(beside).or_else(|| report_file(summary))?;
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
     let written = std::fs::write(&file, format!("{text}\n"));
     let is_written = written.is_ok();
@@ -381,5 +439,25 @@ fn write_desync(game: &MatchArguments, summary: &Summary) -> Option<PathBuf> {
         let bundle_file = file.with_extension("bundle");
         console::wrote(&bundle_file, std::fs::write(&bundle_file, bundle.encode()));
     }
+    if is_written {
+        logln!("desync report {}", file.display());
+    }
     is_written.then_some(file)
+}
+
+/// Returns the path of the report of a match without a recording.
+fn report_file(summary: &Summary) -> Option<PathBuf> {
+    let stamp = paths::stamp(paths::unix_seconds());
+    // Two peers of one machine may report the same desync.
+    let (seed, player, process) = (summary.config.seed, summary.player, std::process::id());
+    match paths::data_folder("reports") {
+        Ok(folder) => Some(folder.join(format!("{stamp}-seed{seed}-player{player}-{process}.desync.json"))),
+        Err(error) => {
+            console::not_written(format_args!(
+                "the desync report: {}; choose a file with --desync-report FILE",
+                error.root_cause()
+            ));
+            None
+        }
+    }
 }

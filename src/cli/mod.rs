@@ -11,7 +11,7 @@ mod compare;
 mod demo;
 mod discover;
 mod doctor;
-mod headless;
+pub(crate) mod headless;
 pub(crate) mod kept_seats;
 pub(crate) mod local;
 pub(crate) mod local_time;

@@ -6,9 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::console::shown;
-use game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
+use super::paths;
+use game::{Finished, MatchOutcome, MatchSheet, Percentiles, SeatResult, ServerSummary, Summary};
 use net::discovery::Room;
-use net::{ClientStatus, DropCounts};
+use net::{ClientStatus, DropCounts, PlayerName};
+use sim::PlayerId;
 
 /// Formats the result of a match as the one JSON value on stdout.
 pub(crate) fn match_json(
@@ -23,7 +25,7 @@ pub(crate) fn match_json(
     let ms = |us: u64| us as f64 / 1000.0;
     json!({
         "outcome": summary.outcome.as_str(),
-        "winner": winner(summary),
+        "winner": winner(&summary.winners),
         "ticks": summary.ticks,
         "tick_rate": summary.config.tick_rate.hz(),
         "seed": summary.config.seed,
@@ -41,7 +43,8 @@ pub(crate) fn match_json(
         "net": {
             "rtt_ms": link.and_then(|link| link.rtt_us).map(ms),
             "jitter_ms": link.map(|link| ms(link.jitter_us)),
-            "loss": link.map(|link| f64::from(link.lost_per_mille) / 1000.0),
+            "loss": link.map(|link| f64::from(link.lost_to_per_mille) / 1000.0),
+            "loss_in": link.map(|link| f64::from(link.lost_from_per_mille) / 1000.0),
             "input_delay_ms": finished.delay_us as f64 / 1000.0,
             "dropped": dropped_json(&traffic.dropped),
             "bytes_sent": traffic.bytes_sent,
@@ -70,6 +73,7 @@ pub(crate) fn match_json(
         "scores": summary.scores.as_slice(),
         "desync": summary.desync,
         "desync_report": desync_file.map(shown),
+        "match": sheet_json(&summary.sheet),
     })
 }
 
@@ -101,6 +105,7 @@ pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
         "clients": summary.clients.iter().map(client_json).collect::<Vec<_>>(),
         "tick_lateness_ms": lateness.map(|late| json!({ "p50": late.p50, "p99": late.p99 })),
         "memory_bytes": transport::clock::memory_bytes(),
+        "match": sheet_json(&summary.sheet),
     })
 }
 
@@ -117,6 +122,62 @@ fn client_json(client: &ClientStatus) -> Value {
         "foreign_commands": client.counts.foreign_commands,
         "updates_skipped": client.counts.skipped,
     })
+}
+
+/// Formats the result sheet of a match that has just ended.
+fn sheet_json(sheet: &MatchSheet) -> Value {
+    let seat = |(seat, result): (usize, &SeatResult)| {
+        json!({
+            "seat": seat,
+            "name": result.name.as_str(),
+            "team": result.team,
+            "hero": result.hero.as_str(),
+            "score": result.score,
+            "deaths": result.deaths,
+            "captures": result.captures,
+            "left_at": result.left_at.map(|tick| tick.0),
+        })
+    };
+    let ended = paths::unix_seconds();
+    json!({
+        "room": sheet.room.as_ref().map(PlayerName::as_str),
+        "map": sheet.map,
+        "rules": sheet.rules,
+        "seed": sheet.seed,
+        "seats": sheet.seats.iter().enumerate().map(seat).collect::<Vec<_>>(),
+        "winner": winner(&sheet.winners),
+        "outcome": sheet.outcome.as_str(),
+        "times": {
+            "started_unix_s": ended.saturating_sub(sheet.lasted.as_secs()),
+            "ended_unix_s": ended,
+            "seconds": sheet.lasted.as_secs_f64(),
+        },
+    })
+}
+
+/// Formats the result sheet as one line.
+pub(crate) fn sheet_line(sheet: &MatchSheet) -> String {
+    let room = sheet.room.as_ref().map_or_else(String::new, |room| format!(" of {room}"));
+    let names: Vec<&str> =
+        sheet.winners.iter().map(|player| sheet.seats[player.index()].name.as_str()).collect();
+    let won = if names.is_empty() { "nobody won".into() } else { format!("{} won", names.join(" and ")) };
+    let seat = |result: &SeatResult| {
+        let left = result.left_at.map_or_else(String::new, |tick| format!(", left at tick {tick}"));
+        let SeatResult { name, score, deaths, captures, .. } = result;
+        format!("{name} {score} points, {deaths} units lost, {captures} circles taken{left}")
+    };
+    let seats: Vec<String> = sheet.seats.iter().map(seat).collect();
+    let seconds = sheet.lasted.as_secs();
+    format!(
+        "match{room} on {} by {} rules, seed {}: {won} by {} after {}:{:02}; {}",
+        sheet.map,
+        sheet.rules,
+        sheet.seed,
+        sheet.outcome.as_str(),
+        seconds / 60,
+        seconds % 60,
+        seats.join("; ")
+    )
 }
 
 /// Formats the drop counts by cause.
@@ -256,8 +317,8 @@ pub(crate) fn rooms_json(rooms: &[Room]) -> Value {
 }
 
 /// Formats the winner: a player, a list of players for a team, or null.
-fn winner(summary: &Summary) -> Value {
-    match &summary.winners[..] {
+fn winner(winners: &[PlayerId]) -> Value {
+    match winners {
         [] => Value::Null,
         [one] => json!(one.0),
         team => team.iter().map(|player| player.0).collect(),

@@ -2,9 +2,10 @@
 //! process.
 
 use anyhow::Context as _;
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::args::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, ServeArguments,
@@ -40,7 +41,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     logln!("waiting for another player; Ctrl-C leaves");
     let finished = headless::watch(client, arguments.game.terms.ticks, |_| {
         while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
-            show(&progress, announcer.as_ref(), false);
+            announce_again(&progress, announcer.as_ref());
         }
     });
     // Other clients may still be disconnecting.
@@ -108,36 +109,43 @@ fn start(arguments: &ServeArguments, host: Option<Token>) -> anyhow::Result<(Ser
     Ok((thread, prepared.beacon, port))
 }
 
-/// Prints a line per second until the match is over.
+/// Prints what happens until the match is over, and a status line each second; each minute in a log.
 fn watch(thread: &ServerThread, announcer: Option<&Announcer>) {
     const LOOK_EVERY: Duration = Duration::from_millis(200);
+    const STATUS_EVERY: Duration = Duration::from_secs(60);
+    let is_log = !std::io::stderr().is_terminal();
+    let mut status_at = Instant::now();
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
-        if let Some(progress) = progress {
-            show(&progress, announcer, true);
+        let Some(progress) = progress else { continue };
+        announce_again(&progress, announcer);
+        match &progress {
+            ServerProgress::Event(event) => {
+                if let Some(line) = tell_line(event) {
+                    logln!("{line}");
+                }
+            }
+            ServerProgress::Status { tick, .. } if tick.0 > 0 && Instant::now() >= status_at => {
+                status_at = Instant::now() + if is_log { STATUS_EVERY } else { Duration::ZERO };
+                log_status(&progress);
+            }
+            ServerProgress::Status { .. } => {}
         }
     }
 }
 
-fn show(progress: &ServerProgress, announcer: Option<&Announcer>, in_full: bool) {
-    match progress {
-        ServerProgress::Event(event) if in_full => {
-            if let Some(line) = tell_line(event) {
-                logln!("{line}");
-            }
-        }
-        ServerProgress::Event(_) => {}
-        ServerProgress::Status { tick, late_p99_ms, clients, beacon } => {
-            if let (Some(announcer), Some(beacon)) = (announcer, beacon) {
-                announcer.update(beacon.clone());
-            }
-            if in_full && tick.0 > 0 {
-                let client = |(name, sent, received, rejected): &(String, u64, u64, u32)| {
-                    format!("{name} {} kB down {} kB up {rejected} refused", sent / 1000, received / 1000)
-                };
-                let clients: Vec<String> = clients.iter().map(client).collect();
-                logln!("tick {tick}, late p99 {late_p99_ms:.1} ms; {}", clients.join("; "));
-            }
-        }
+fn log_status(progress: &ServerProgress) {
+    let ServerProgress::Status { tick, late_p99_ms, clients, .. } = progress else { return };
+    let client = |(name, sent, received, rejected): &(String, u64, u64, u32)| {
+        format!("{name} {} kB down {} kB up {rejected} refused", sent / 1000, received / 1000)
+    };
+    let clients: Vec<String> = clients.iter().map(client).collect();
+    logln!("tick {tick}, late p99 {late_p99_ms:.1} ms; {}", clients.join("; "));
+}
+
+/// Announces the room as it is now.
+fn announce_again(progress: &ServerProgress, announcer: Option<&Announcer>) {
+    if let (ServerProgress::Status { beacon: Some(beacon), .. }, Some(announcer)) = (progress, announcer) {
+        announcer.update(beacon.clone());
     }
 }
 
@@ -154,6 +162,8 @@ fn report(
             return headless::report_without_match(error, port, arguments.json, wait);
         }
     };
+    // The journal of a service has the result, too.
+    logln!("{}", output::sheet_line(&summary.sheet));
     console::print(arguments.json, || output::server_json(port, summary), || output::server_text(summary));
     console::print_replay(arguments.json, summary.replay.as_deref());
     summary.not_written.iter().for_each(console::not_written);

@@ -29,6 +29,7 @@ mod script;
 mod server;
 mod session;
 mod shared_steps;
+mod sheet;
 mod stats;
 mod summary;
 pub mod text_file;
@@ -56,6 +57,7 @@ pub use script::{SCRIPT_BYTES_MAX, SCRIPT_COMMANDS_MAX, Script, ScriptError, Scr
 pub use server::{Server, ServerControl, ServerOptions, ServerProgress, ServerSummary, ServerThread, Stage};
 pub use session::Session;
 pub use shared_steps::SharedSteps;
+pub use sheet::{MatchSheet, SeatResult};
 pub use stats::{Histogram, Latencies, Percentiles};
 pub use summary::Summary;
 pub use trace::Trace;

@@ -1,11 +1,12 @@
 //! Events of a match, for its user interface.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 use super::outcome::MatchOutcome;
 use net::discovery::RoomId;
 use net::message::Lobby;
-use net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Time, Token};
+use net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Refusal, Time, Token};
 use sim::{Pause, PlayerId};
 
 /// Event of a match.
@@ -14,6 +15,8 @@ use sim::{Pause, PlayerId};
 pub enum MatchEvent {
     /// A guest has taken a seat.
     Joined(PlayerId, PlayerName),
+    /// Somebody at this address was refused, and this many before it, who were not told.
+    Refused(SocketAddr, Refusal, u32),
     /// A guest's seat is free again.
     Vacated(PlayerId),
     /// The seats of the lobby have changed.
@@ -73,6 +76,7 @@ impl MatchEvent {
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match *event {
             Event::Joined { player, name } => Self::Joined(player, name),
+            Event::Refused { from, reason, untold } => Self::Refused(from, reason, untold),
             Event::Vacated { player } => Self::Vacated(player),
             Event::Words(words) => Self::Words(words),
             Event::Counting { begin } => Self::Counting(begin),

@@ -50,6 +50,8 @@ pub struct Match {
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
+    /// Length of the match, once it is over.
+    lasted: Duration,
     /// Whether this player has claimed the win over a lost player.
     has_claimed: bool,
     events: MatchEvents,
@@ -117,6 +119,7 @@ impl Match {
             desync: None,
             bundle: None,
             finished: None,
+            lasted: Duration::ZERO,
             has_claimed: false,
             events: MatchEvents::default(),
             backlog: None,

@@ -1,5 +1,6 @@
 //! Records a match while it is played, on a peer and on a server alike; a client of a server copies its recording.
 
+use arrayvec::ArrayVec;
 use std::path::{Path, PathBuf};
 
 use super::match_event::MatchEvent;
@@ -7,7 +8,7 @@ use net::Roster;
 use replay::{
     RecordError, RecordStatus, ReplayEvent, ReplayFile, ReplayHeader, ReplayRecorder, ReplayResult,
 };
-use sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
+use sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs, World};
 
 /// Recording, or none; ticks written to none are dropped.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct Recording {
     path: Option<PathBuf>,
     /// Path of a file that could not be written, with the reason.
     error: Option<String>,
+    /// Players who have departed, each with its first tick without input; kept without a file, too.
+    departures: ArrayVec<(PlayerId, Tick), PLAYERS_MAX>,
 }
 
 /// Copy of a server's recording.
@@ -115,9 +118,18 @@ impl Recording {
 
     /// Records that a player has no input from `tick` on.
     pub(super) fn departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
+        if self.departed_at(player).is_none() {
+            // It is full only if it holds every player.
+            let _ = self.departures.try_push((player, tick));
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.event(tick, if is_lost { ReplayEvent::Lost(player) } else { ReplayEvent::Left(player) });
         }
+    }
+
+    /// Returns the first tick without input of a player who has departed.
+    pub(super) fn departed_at(&self, player: PlayerId) -> Option<Tick> {
+        self.departures.iter().find(|(departed, _)| *departed == player).map(|&(_, tick)| tick)
     }
 
     /// Returns its failure, once.

@@ -3,6 +3,7 @@
 mod stage;
 mod thread;
 
+use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::node::Node;
 use super::options::next_name;
 use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
+use super::sheet::MatchSheet;
 use super::stats::Histogram;
 use net::{
     AuthString, ClientStatus, End, Entropy, Event, Roster, ServerConfig, ServerTick, Source, Time,
@@ -51,6 +53,8 @@ impl ServerOptions {
 pub struct ServerSummary {
     /// Outcome of the match.
     pub outcome: MatchOutcome,
+    /// The result sheet.
+    pub sheet: MatchSheet,
     /// Number of ticks run.
     pub ticks: u32,
     /// Hash after the last tick.
@@ -75,7 +79,10 @@ pub struct Server {
     words: Option<AuthString>,
     world: Option<World>,
     recording: Recording,
-    has_begun: bool,
+    /// Time of tick 0, once it is agreed.
+    begin: Option<Time>,
+    /// Length of the match, once it is over.
+    lasted: Duration,
     lateness: Histogram,
     departed: Option<MatchOutcome>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -148,7 +155,8 @@ impl Server {
             words: None,
             world: None,
             recording: Recording::default(),
-            has_begun: false,
+            begin: None,
+            lasted: Duration::ZERO,
             lateness: Histogram::default(),
             departed: None,
             finished: None,
@@ -210,11 +218,15 @@ impl Server {
     }
 
     fn summary(&mut self, outcome: MatchOutcome) -> ServerSummary {
-        let state = self.world.as_ref().map(World::state);
+        let world = self.world.as_ref().expect("a match that was played has a world");
+        let state = world.state();
+        let room = self.session.beacon().map(|beacon| beacon.name);
+        let sheet = MatchSheet::new(world, &self.roster, &self.recording, state.winner(), outcome);
         ServerSummary {
             outcome,
-            ticks: state.map_or(0, |state| state.tick().0),
-            hash: state.map_or(StateHash::of_parts([0; sim::PARTS]), GameState::hash),
+            sheet: MatchSheet { room, lasted: self.lasted, ..sheet },
+            ticks: state.tick().0,
+            hash: state.hash(),
             words: self.words,
             clients: self.session.clients().collect(),
             lateness: core::mem::take(&mut self.lateness),
@@ -229,16 +241,16 @@ impl Server {
             Event::Vacated { .. } => self.world = None,
             Event::Prepare { roster } => self.prepare(now, roster),
             Event::Words(words) => self.words = Some(words),
-            Event::Counting { .. } => {
-                self.has_begun = true;
+            Event::Counting { begin } => {
+                self.begin = Some(begin);
                 self.begin_recording();
             }
             Event::Departed { player, tick, is_lost } => {
                 self.recording.departed(player, tick, is_lost);
                 self.departed = Some(MatchOutcome::departed(player, is_lost));
             }
-            Event::Over => self.on_closed(End::Finished),
-            Event::Closed(end) => self.on_closed(end),
+            Event::Over => self.on_closed(now, End::Finished),
+            Event::Closed(end) => self.on_closed(now, end),
             // The other events concern players only.
             _ => {}
         }
@@ -329,15 +341,18 @@ impl Server {
         }
     }
 
-    fn on_closed(&mut self, end: End) {
+    fn on_closed(&mut self, now: Time, end: End) {
         if self.finished.is_some() {
             return;
         }
+        self.lasted = self.begin.map_or(Duration::ZERO, |begin| now.since(begin));
         let outcome = match end {
             End::Finished => MatchOutcome::finished(self.world.as_ref(), self.departed),
+            // A guest has left between the agreement on tick 0 and that tick.
+            end if self.world.is_none() => Err(MatchError::of(end)),
             End::PeerLeft(player) => Ok(MatchOutcome::PeerLeft(player)),
             End::PeerLost(player) => Ok(MatchOutcome::PeerLost(player)),
-            _ if self.has_begun => Ok(MatchOutcome::Interrupted),
+            _ if self.begin.is_some() => Ok(MatchOutcome::Interrupted),
             end => Err(MatchError::of(end)),
         };
         if let Ok(outcome) = outcome {

@@ -8,6 +8,7 @@ use super::history::History;
 use super::outcome::MatchOutcome;
 use super::predictor::PredictionCounts;
 use super::report::DesyncReport;
+use super::sheet::MatchSheet;
 use super::stats::Latencies;
 use net::{AuthString, MatchConfig, Roster, UpdateCounts};
 use sim::{PLAYERS_MAX, PlayerId, StateHash};
@@ -17,6 +18,8 @@ use sim::{PLAYERS_MAX, PlayerId, StateHash};
 pub struct Summary {
     /// Outcome of the match.
     pub outcome: MatchOutcome,
+    /// The result sheet.
+    pub sheet: MatchSheet,
     /// Team that won.
     pub winner: Option<u8>,
     /// Players of that team.

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use core::net::SocketAddr;
 use core::time::Duration;
 
 use crate::drop_cause::{DropCounts, Handled};
@@ -77,6 +78,15 @@ pub enum Event {
         player: PlayerId,
         /// The guest's name.
         name: PlayerName,
+    },
+    /// Somebody who asked to join was refused; few of many such events are told.
+    Refused {
+        /// The address of who asked; without a connection anybody can ask from an invented one.
+        from: SocketAddr,
+        /// The reason.
+        reason: Refusal,
+        /// Number of refusals since the last event that were not told.
+        untold: u32,
     },
     /// A guest's seat is free again.
     Vacated {
@@ -251,8 +261,10 @@ pub struct LinkStatus {
     pub rtt_us: Option<u64>,
     /// Mean deviation of the round-trip time, in microseconds.
     pub jitter_us: u64,
-    /// The peer's recent datagrams that did not arrive, per mille.
-    pub lost_per_mille: u16,
+    /// Share of the recent datagrams from the peer that did not arrive, per mille.
+    pub lost_from_per_mille: u16,
+    /// Share of the recent datagrams to the peer that did not arrive, per mille, as the peer last reported it.
+    pub lost_to_per_mille: u16,
     /// For how long it has not been heard.
     pub silent_for: Duration,
     /// Messages to it that it has not acknowledged.

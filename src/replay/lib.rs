@@ -13,6 +13,7 @@ mod encoder;
 mod export;
 mod format;
 mod frames;
+mod playback;
 mod reader;
 mod record_error;
 mod verify;
@@ -22,11 +23,14 @@ pub use against::{Comparison, compare};
 pub use cut::{CutError, cut};
 pub use diff::{Parting, diff};
 pub use encoder::ReplayEncoder;
-pub use export::{Said, Word, said, write_csv, write_json};
+pub use export::{
+    EventRow, Form, Said, UnitRow, Word, events, said, states, write_events, write_said, write_states,
+};
 pub use format::{
     CUT_VERSION, EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, HASH_TICKS, HEADER_MAX, HeaderError,
     KEYFRAME_SECONDS, NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,
 };
+pub use playback::Playback;
 pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
 pub use record_error::RecordError;
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};

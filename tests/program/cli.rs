@@ -432,22 +432,67 @@ fn a_replay_is_cut_compared_and_told() {
     assert!(orders.as_array().is_some_and(|orders| orders.len() > 10), "{orders}");
     let rows = replay(&["export", &host, "--csv"]).stdout.lines().count();
     assert_eq!(Some(rows - 1), orders.as_array().map(Vec::len));
-    fails(&replay(&["export", &host]), "<--csv|--json>");
+    fails(&replay(&["export", &host]), "<--csv|--json|--script>");
+    fails(&replay(&["export", &host, "--script"]), "--player");
+    fails(
+        &replay(&["export", &host, "--script", "--player=2"]),
+        "there is no player 2: they count from 0 to 1",
+    );
+    fails(&replay(&["export", &host, "--json", "--events", "--states=60"]), "cannot be used with");
     // What is exported can be given again.
-    let script = home.path().join("script");
     let own = orders.as_array().into_iter().flatten();
-    let own = own.filter(|order| order["player"] == 0 && !order["command"].is_null());
-    std::fs::write(&script, own.clone().map(|order| format!("{order}\n")).collect::<String>())
-        .expect("written");
+    let own = own.filter(|order| order["player"] == 0 && !order["command"].is_null()).count();
+    let exported = replay(&["export", &host, "--script", "--player=0"]).stdout;
+    assert_eq!(exported.lines().count(), own);
+    let script = home.path().join("script");
+    std::fs::write(&script, exported).expect("written");
     let script = format!("--script={}", script.display());
     let again = run(home.path(), &["play", "--headless", "--json", "--ticks=240", "--seed=7", &script]);
-    assert_eq!(again.json()["commands"], own.count(), "{again:?}");
+    assert_eq!(again.json()["commands"], own, "{again:?}");
+    // A part has the rows of its ticks, and of the state that it ends with.
+    let of_part = |file: &str, form: &str| replay(&["export", file, form, "--states=60"]).stdout;
+    let whole = of_part(&host, "--csv");
+    let within =
+        |line: &&str| line.split(',').next().is_some_and(|tick| ["tick", "60", "120", "180"].contains(&tick));
+    let expected: String = whole.lines().filter(within).map(|line| format!("{line}\n")).collect();
+    assert_eq!(of_part(part, "--csv"), expected);
 
     let torn = home.path().join("torn.mra");
     let whole = std::fs::read(&host).expect("a file");
     std::fs::write(&torn, &whole[..whole.len() / 2]).expect("a file");
     let told = replay(&["export", torn.to_str().expect("text"), "--csv"]);
     assert!(told.code == Some(0) && told.stderr.contains("intact up to tick"), "{told:?}");
+}
+
+#[test]
+fn a_desync_without_a_recording_leaves_its_report_and_says_where() {
+    let home = home();
+    let quiet = ["--headless", "--json", "--record=off"];
+    let host = ["--port=0", "--no-discovery", "--ticks=120", "--inject-desync=30"];
+    let host = Arena::run(home.path(), &[&["host"][..], &quiet, &host].concat());
+    let address = format!("127.0.0.1:{}", host.port());
+    let guest = Arena::run(home.path(), &[&["join", &address][..], &quiet].concat());
+    let ended = [host.end(), guest.end()];
+    let reports = ended.each_ref().map(|ended| {
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let report = ended.json()["desync_report"].as_str().expect("a path").to_owned();
+        assert!(report.starts_with(&home.path().join("mini-rts-arena/reports").display().to_string()));
+        assert!(ended.stderr.contains(&format!("desync report {report}\n")), "{ended:?}");
+        std::fs::read_to_string(report).expect("it was written")
+    });
+    assert_eq!(reports[0], reports[1]);
+}
+
+#[test]
+fn loss_is_measured_in_each_direction() {
+    let home = home();
+    let results = play(home.path(), 7, 600, &["--record=off"], ["--link=loss=30%,seed=1", ""], false);
+    let share = |of: usize, key: &str| results[of]["net"][key].as_f64().expect("a share");
+    // The host's datagrams are lost, and the guest's are not.
+    for (worse, better) in [((0, "loss"), (0, "loss_in")), ((1, "loss_in"), (1, "loss"))] {
+        let (worse, better) = (share(worse.0, worse.1), share(better.0, better.1));
+        assert!(worse > 0.15 && better < 0.1, "{worse} and {better}: {results:?}");
+    }
 }
 
 #[test]

@@ -179,6 +179,22 @@ fn many_hosts_and_browsers_share_one_machine() {
 }
 
 #[test]
+fn fifty_rooms_of_one_machine_are_listed_in_order() {
+    let hosts: Vec<_> = (100..150).map(|n| Host::open(room_id(n), BROADCAST)).collect();
+    let browser = Browser::start_by(BROADCAST).unwrap();
+    let own = |rooms: &[Room]| -> Vec<SocketAddr> {
+        let ours = rooms.iter().filter(|room| (100..150).any(|n| room.id == room_id(n)));
+        ours.map(|room| room.address).collect()
+    };
+    let all = browser.wait_for(soon(FIND_WITHIN), |rooms| own(rooms).len() == hosts.len());
+    let listed =
+        all.unwrap_or_else(|| panic!("{} of 50, {:?}", own(&browser.rooms()).len(), browser.dropped()));
+    let listed = own(&listed);
+    // They have one name, and so the order of their addresses.
+    assert!(listed.is_sorted(), "{listed:?}");
+}
+
+#[test]
 fn an_announcement_without_a_game_behind_it_is_not_listed() {
     let port = UdpSocket::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port();
     let _announcer = Announcer::start(beacon(room_id(20), port)).unwrap();

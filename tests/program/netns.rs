@@ -136,6 +136,39 @@ fn with_several_matches_the_guest_is_asked() {
 }
 
 #[test]
+fn a_guest_takes_the_only_match_that_it_can_join_or_one_by_its_name() {
+    let Some(cable) = Cable::lay("n") else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let host = |words: &[&str]| {
+        let usual = ["host", "--headless", "--json", "--wait=60", "--ticks=60", "--record=off"];
+        cable.start(0, home.path(), &[&usual[..], words].concat())
+    };
+    let join = |words: &[&str]| {
+        let ended = cable.run(1, home.path(), &[&["join"], words, &["--headless", "--record=off"]].concat());
+        assert_eq!(ended.code, Some(0), "{words:?}: {ended:?}");
+    };
+    let (open, locked, full) = (
+        host(&["--name=Open"]),
+        host(&["--name=Locked", "--room=abc"]),
+        host(&["--name=Third", "--players=3", "--shared-address"]),
+    );
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while cable.discover(home.path(), "1.5").len() < 3 {
+        assert!(Instant::now() < deadline, "three matches never showed");
+    }
+    // Two take no code; one has the name.
+    join(&["Open"]);
+    assert_eq!(open.end().code, Some(0));
+    join(&["--room=abc"]);
+    assert_eq!(locked.end().code, Some(0));
+    let found = cable.start(1, home.path(), &["join", "--headless", "--record=off", "--wait=30"]);
+    join(&[]);
+    assert_eq!([full.end().code, found.end().code], [Some(0); 2]);
+    let nobody = cable.run(1, home.path(), &["join", "--headless", "--wait=1"]);
+    assert!(nobody.stderr.contains("found no open match on the LAN within 1 s"), "{nobody:?}");
+}
+
+#[test]
 fn the_doctor_hears_the_host_and_says_what_is_wrong_without_one() {
     let Some(cable) = Cable::lay("h") else { return };
     let home = tempfile::tempdir().expect("a folder");

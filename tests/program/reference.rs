@@ -481,6 +481,8 @@ fn replays(home: &Path, outputs: &mut Outputs) {
         ("JSON of `replay info`", format!("info {file}")),
         ("JSON of `replay seek`", format!("seek {file} --to 300")),
         ("JSON of `replay export`", format!("export {file}")),
+        ("JSON of `replay export --events`", format!("export {file} --events")),
+        ("JSON of `replay export --states`", format!("export {file} --states 60")),
         ("JSON of `replay diff`", format!("diff {file} {file}")),
     ] {
         outputs.add(title, &ran(home, &format!("replay {words} --json")));

@@ -207,3 +207,68 @@ fn a_server_that_is_interrupted_tells_everybody() {
     }
     assert_eq!(value(server.end())["outcome"], "interrupted");
 }
+
+#[test]
+fn a_result_has_the_sheet_of_the_match_and_the_journal_of_a_server_its_line() {
+    let home = home();
+    let server = serve(home.path(), &["--ticks=120", "--seed=5", "--name=The room", "--map=duel"]);
+    let client = |name| join(home.path(), server.port(), &[name, "--bot=hard", "--record=off"]);
+    let clients = [client("--name=Ann"), client("--name=Ben")];
+    let clients = clients.map(|client| value(client.end()));
+    let ended = server.end();
+    let line = ended.stderr.lines().find(|line| line.starts_with("match of ")).expect("a line");
+    assert!(
+        line.starts_with("match of The room on duel by standard rules, seed 5: nobody won by tick_limit")
+    );
+    assert!(line.contains("Ann 0 points, ") && line.contains("Ben 0 points, "), "{line}");
+    let sheet = &value(ended)["match"];
+    assert_eq!(
+        (&sheet["room"], &sheet["map"], &sheet["rules"]),
+        (&"The room".into(), &"duel".into(), &"standard".into())
+    );
+    assert_eq!(
+        (&sheet["seed"], &sheet["winner"], &sheet["outcome"]),
+        (&5.into(), &Value::Null, &"tick_limit".into())
+    );
+    let times = &sheet["times"];
+    let seconds = times["seconds"].as_f64().expect("a number");
+    assert!(
+        (1.9..60.0).contains(&seconds) && times["started_unix_s"].as_u64() <= times["ended_unix_s"].as_u64()
+    );
+    for client in &clients {
+        assert_eq!(client["match"]["seats"], sheet["seats"]);
+        let seat = client["player"].as_u64().expect("a seat") as usize;
+        let own = &sheet["seats"][seat];
+        assert_eq!((&own["deaths"], &own["captures"]), (&client["deaths"], &client["captures"]));
+        assert_eq!((&own["score"], &own["left_at"]), (&client["scores"][seat], &Value::Null));
+    }
+}
+
+#[test]
+fn who_leaves_is_on_the_sheet_with_the_tick() {
+    let home = home();
+    let server = serve(home.path(), &["--record=off"]);
+    let mut clients = [0, 1].map(|_| join(home.path(), server.port(), &["--record=off"]));
+    clients[1].wait_for_line("all players are here");
+    clients[1].signal("INT");
+    let [stays, _] = clients.map(|client| value(client.end()));
+    let sheet = &value(server.end())["match"];
+    let player = stays["player"].as_u64().expect("a seat") as usize;
+    let [left, gone] = [player, 1 - player].map(|seat| &sheet["seats"][seat]["left_at"]);
+    assert!(left.is_null() && gone.is_u64(), "{sheet}");
+    assert_eq!(sheet["winner"], player, "{sheet}");
+    assert!(stays["match"]["seats"][1 - player]["left_at"].is_u64(), "{stays}");
+}
+
+#[test]
+fn a_refused_guest_is_in_the_journal_with_address_and_reason() {
+    let home = home();
+    let mut server = serve(home.path(), &["--record=off", "--ticks=60"]);
+    let refused =
+        run(home.path(), &["join", &format!("127.0.0.1:{}", server.port()), "--headless", "--ticks=61"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let line = server.wait_for_line("refused 127.0.0.1:");
+    assert!(line.trim_end().ends_with(": another number of ticks"), "{line}");
+    server.signal("INT");
+    server.end();
+}

@@ -172,6 +172,11 @@ fn replays_survive_their_streams() {
         &["seek", file, "--to=100", "--json"],
         &["export", file, "--csv"],
         &["export", file, "--json"],
+        // More than any buffer holds on the way.
+        &["export", file, "--csv", "--states=1"],
+        &["export", file, "--json", "--states=1"],
+        &["export", file, "--csv", "--events"],
+        &["export", file, "--script", "--player=0"],
         &["diff", file, file],
         &["diff", file, file, "--json"],
     ] {

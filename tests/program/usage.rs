@@ -60,7 +60,7 @@ fn wrong_use_is_one_line_and_exit_2() {
         (&["replay", "info", "/no/such.mra"], "/no/such.mra"),
         (&["replay", "info", "src"], "it is a folder"),
         (&["replay", "verify", "/no/such.mra"], "/no/such.mra"),
-        (&["replay", "export", "x"], "<--csv|--json>"),
+        (&["replay", "export", "x"], "<--csv|--json|--script>"),
         (&["replay"], "--help"),
         (&["play"], "`arena play --headless`"),
         (&["host", "--port=0"], "`arena host --headless`"),

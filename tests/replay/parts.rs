@@ -3,13 +3,12 @@
 use std::io::Cursor;
 
 use crate::scripted::{header, recorded, recorded_by, recorded_with, script, setup, tick_limit};
-use game::Script;
 use replay::{
-    CutError, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, Word, compare,
-    cut, diff, said, verify_replay, write_csv, write_json,
+    CutError, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, compare, cut,
+    diff, verify_replay,
 };
 use sim::math::Angle;
-use sim::{Command, HeroControl, PlayerId, Tick, TickInputs, World};
+use sim::{Command, PlayerId, Tick, TickInputs, World};
 
 fn open(bytes: &[u8]) -> Replay<Cursor<&[u8]>> {
     Replay::read(Cursor::new(bytes)).expect("a replay")
@@ -291,54 +290,6 @@ fn other_matches_are_not_compared() {
     assert_eq!((found.setup, found.ticks), (Some("tick rate"), 0));
     let found = diff(open(&one), open(&part(&one, 5, 20))).expect("two replays");
     assert_eq!(found.setup, Some("first tick"));
-}
-
-#[test]
-fn what_was_said_can_be_said_again() {
-    let bytes = recorded(30, 200);
-    let commands: Vec<(Tick, PlayerId, Command)> = (0..200)
-        .map(Tick)
-        .flat_map(|tick| {
-            let inputs = script(tick);
-            let said = inputs.iter().flat_map(|(player, input)| {
-                input.commands.iter().map(move |command| (tick, player, command.clone()))
-            });
-            said.collect::<Vec<_>>()
-        })
-        .collect();
-    let exported: Vec<(Tick, PlayerId, Command)> = said(&mut open(&bytes))
-        .filter_map(|said| match said.word {
-            Word::Command(command) => Some((said.tick, said.player, command)),
-            Word::Hero(_) | Word::Event(_) => None,
-        })
-        .collect();
-    assert_eq!(exported, commands);
-    // Held control is exported when it changes.
-    let changes = said(&mut open(&bytes)).filter(|said| matches!(said.word, Word::Hero(_))).count();
-    let mut held = [HeroControl::default(); 2];
-    let expected = (0..200)
-        .map(Tick)
-        .flat_map(|tick| script(tick).inputs)
-        .enumerate()
-        .filter(|(index, input)| core::mem::replace(&mut held[index % 2], input.hero) != input.hero);
-    assert_eq!(changes, expected.count());
-
-    // A line of JSON, without tick and player, is a line of a script.
-    let mut json = Vec::new();
-    write_json(&mut open(&bytes), &mut json).expect("memory");
-    let rows: Vec<serde_json::Value> = serde_json::from_slice(&json).expect("one JSON value");
-    let lines = rows.iter().filter(|row| row["player"] == 1 && row.get("command").is_some());
-    let lines: Vec<String> = lines
-        .map(|row| serde_json::json!({"at_ms": row["at_ms"], "command": row["command"]}).to_string())
-        .collect();
-    let again = Script::read(&lines.join("\n")).expect("a script");
-    let of_player: Vec<Command> =
-        commands.into_iter().filter(|said| said.1 == PlayerId(1)).map(|said| said.2).collect();
-    assert_eq!(again.lines().iter().map(|line| line.command.clone()).collect::<Vec<_>>(), of_player);
-
-    let mut table = Vec::new();
-    write_csv(&mut open(&bytes), &mut table).expect("memory");
-    assert_eq!(csv::Reader::from_reader(&table[..]).records().count(), rows.len());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Arguments of `arena replay`.
 
 use clap::{Args, Subcommand};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use sim::Tick;
@@ -57,7 +58,7 @@ pub(crate) enum ReplayAction {
         /// Replay to write.
         out: PathBuf,
     },
-    /// Print the players' commands, for other programs.
+    /// Print commands, events or units, for other programs.
     Export(ExportArguments),
     /// Compare two recordings: find the first tick and field that differ.
     Diff {
@@ -83,7 +84,8 @@ pub(crate) struct ReplayFiles {
 
 #[derive(Args, Debug)]
 #[group(skip)]
-#[command(group = clap::ArgGroup::new("form").args(["csv", "json"]).required(true))]
+#[command(group = clap::ArgGroup::new("form").args(["csv", "json", "script"]).required(true))]
+#[command(group = clap::ArgGroup::new("rows").args(["events", "states", "script"]))]
 pub(crate) struct ExportArguments {
     /// The replay.
     pub(crate) file: PathBuf,
@@ -93,6 +95,18 @@ pub(crate) struct ExportArguments {
     /// Print JSON, with an object for each command.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print instead of commands what happened: hits, deaths, spawns, captures, points and more, with their places.
+    #[arg(long)]
+    pub(crate) events: bool,
+    /// Print instead of commands all units, with place, hit points and order, before each EVERY-th tick.
+    #[arg(long, value_name = "EVERY")]
+    pub(crate) states: Option<NonZeroU32>,
+    /// Print the commands of one player as a file for `--script` of a match.
+    #[arg(long, requires = "player")]
+    pub(crate) script: bool,
+    /// The player of `--script`.
+    #[arg(long, value_name = "N", requires = "script")]
+    pub(crate) player: Option<u8>,
 }
 
 fn tick() -> clap::builder::RangedI64ValueParser<u32> {

@@ -1,6 +1,6 @@
 //! `arena replay seek`, `cut`, `export` and `diff`.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use crate::cli::args::ExportArguments;
 use crate::cli::console::{found, print, stream};
-use replay::{CutError, End, Parting, Replay};
-use sim::Tick;
+use game::{SCRIPT_BYTES_MAX, SCRIPT_COMMANDS_MAX, Script, ScriptLine};
+use replay::{CutError, End, Form, Parting, Playback, Replay, Word};
+use sim::{PlayerId, Tick};
 
 /// Prints the state before a tick.
 pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode> {
@@ -19,7 +20,7 @@ pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode
     let world = replay.world_at(to).with_context(|| file.display().to_string())?;
     let ms = begun.elapsed().as_secs_f64() * 1000.0;
     let (reached, begins) = (world.state().tick(), replay.begins());
-    anyhow::ensure!(
+    ensure!(
         reached == to,
         "{} goes from tick {begins} to {}: there is no tick {to}",
         file.display(),
@@ -34,7 +35,7 @@ pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode
 /// Cuts a part into a replay of its own. The file is renamed when it is complete, and overwrites nothing.
 pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Result<ExitCode> {
     let mut replay = open(file)?;
-    anyhow::ensure!(!out.exists(), "{} exists already: choose another name", out.display());
+    ensure!(!out.exists(), "{} exists already: choose another name", out.display());
     let part = out.with_added_extension("part");
     let file_out = File::create_new(&part).with_context(|| format!("cannot write {}", part.display()))?;
     let named = match replay::cut(&mut replay, from, to, file_out) {
@@ -57,15 +58,59 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the players' commands.
+/// Prints commands, events or units.
 pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
-    let mut replay = open(&arguments.file)?;
-    replay.header().setup().with_context(|| arguments.file.display().to_string())?;
-    stream(|out| {
-        if arguments.csv { replay::write_csv(&mut replay, out) } else { replay::write_json(&mut replay, out) }
-    });
-    note_early_end(&arguments.file, &replay);
+    let file = &arguments.file;
+    let mut replay = open(file)?;
+    replay.header().setup().with_context(|| file.display().to_string())?;
+    let form = if arguments.csv { Form::Csv } else { Form::Json };
+    if let Some(player) = arguments.player {
+        let script = script_of(&mut replay, PlayerId(player)).with_context(|| file.display().to_string())?;
+        out!("{script}");
+    } else if arguments.events || arguments.states.is_some() {
+        let mut playback = Playback::new(replay).with_context(|| file.display().to_string())?;
+        stream(|out| match arguments.states {
+            Some(every) => replay::write_states(&mut playback, every, form, out),
+            None => replay::write_events(&mut playback, form, out),
+        });
+        if let Some(tick) = playback.mismatch() {
+            bail!(
+                "{}: after tick {tick} the simulation differs from the recording, and nothing later is exported",
+                file.display()
+            );
+        }
+        replay = playback.into_replay();
+    } else {
+        stream(|out| replay::write_said(&mut replay, form, out));
+    }
+    note_early_end(file, &replay);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the commands of a player as a file for `--script`: each at the beginning of its tick. Hero keys are no
+/// commands.
+fn script_of(replay: &mut Replay, player: PlayerId) -> anyhow::Result<String> {
+    let (seats, rate) = (replay.header().seats.len(), replay.header().tick_rate);
+    ensure!(player.index() < seats, "there is no player {player}: they count from 0 to {}", seats - 1);
+    let lines =
+        replay::said(replay).filter(|said| said.player == player).filter_map(|said| match said.word {
+            Word::Command(command) if command.is_given() => {
+                Some(ScriptLine { at_us: rate.micros_to(said.tick), command })
+            }
+            _ => None,
+        });
+    // One more than a script may have is enough to know.
+    let script: Script = lines.take(SCRIPT_COMMANDS_MAX + 1).collect();
+    let mut bytes = Vec::new();
+    script.write(&mut bytes)?;
+    let text = String::from_utf8(bytes)?;
+    let is_short = script.lines().len() <= SCRIPT_COMMANDS_MAX && text.len() as u64 <= SCRIPT_BYTES_MAX;
+    ensure!(
+        is_short,
+        "player {player} gave more than the {SCRIPT_COMMANDS_MAX} commands, or {} MiB, of a script: cut a part out",
+        SCRIPT_BYTES_MAX >> 20
+    );
+    Ok(text)
 }
 
 /// Prints the first difference of two recordings. Exit code 1 if there is one.

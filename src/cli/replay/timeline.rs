@@ -8,30 +8,30 @@ use std::process::ExitCode;
 
 use super::moments;
 use crate::cli::console::stream;
-use replay::{Record, Replay};
-use sim::{GameState, PlayerId, Tick, World};
+use replay::{Playback, Record, Replay};
+use sim::{GameState, PlayerId, Tick};
 
 /// Interval between status lines, in seconds of match time.
 const STATUS_SECONDS: u32 = 15;
 
 /// Prints the events of a replay.
 pub(crate) fn watch(file: &Path) -> anyhow::Result<ExitCode> {
-    let mut replay = Replay::open(file).with_context(|| file.display().to_string())?;
-    let world = replay.world_at(replay.begins()).with_context(|| file.display().to_string())?;
-    let names = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
-    let mut timeline = Timeline { world, names };
-    stream(|out| timeline.tell(&mut replay, out));
+    let replay = Replay::open(file).with_context(|| file.display().to_string())?;
+    let playback = Playback::new(replay).with_context(|| file.display().to_string())?;
+    let names = playback.replay().header().seats.iter().map(|seat| seat.name.clone()).collect();
+    let mut timeline = Timeline { playback, names };
+    stream(|out| timeline.tell(out));
     Ok(ExitCode::SUCCESS)
 }
 
 struct Timeline {
-    world: World,
+    playback: Playback,
     names: Vec<String>,
 }
 
 impl Timeline {
-    fn tell(&mut self, replay: &mut Replay, out: &mut dyn Write) -> io::Result<()> {
-        let header = replay.header();
+    fn tell(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let header = self.playback.replay().header();
         writeln!(
             out,
             "{} on {}, {} rules",
@@ -40,17 +40,17 @@ impl Timeline {
             header.rules_name
         )?;
         let every = STATUS_SECONDS * header.tick_rate.hz();
-        for record in replay.by_ref() {
+        while let Some(record) = self.playback.next_record() {
             match record {
                 Record::Tick { inputs, .. } => {
-                    self.world.step(&inputs);
-                    for event in self.world.events() {
+                    let world = self.playback.world();
+                    for event in world.events() {
                         if let Some(moment) = moments::of_event(inputs.tick, event, &self.names) {
                             self.line(out, moment.tick, &moment.text)?;
                         }
                     }
-                    if self.world.state().tick().0.is_multiple_of(every) {
-                        self.line(out, self.world.state().tick(), &self.status())?;
+                    if world.state().tick().0.is_multiple_of(every) {
+                        self.line(out, world.state().tick(), &self.status())?;
                     }
                 }
                 Record::Event { tick, event } => {
@@ -59,22 +59,33 @@ impl Timeline {
                 Record::Keyframe { .. } => {}
             }
         }
-        self.line(out, self.world.state().tick(), &self.status())?;
-        let end = match replay.trailer() {
-            Some(trailer) => {
+        let ends = self.playback.world().state().tick();
+        self.line(out, ends, &self.status())?;
+        self.line(out, ends, &self.end())
+    }
+
+    /// Describes the end of the match, or of what can be played.
+    fn end(&self) -> String {
+        let replay = self.playback.replay();
+        match (self.playback.mismatch(), replay.trailer()) {
+            (Some(tick), _) => {
+                format!(
+                    "after tick {tick} the simulation differs from the recording: see `arena replay verify`"
+                )
+            }
+            (None, Some(trailer)) => {
                 let team = trailer.result.winner;
                 let winners =
                     team.map(|team| replay.header().players_of(team).map(|player| self.name(player)));
                 let won = winners.map(|names| format!(", {} won", names.collect::<Vec<_>>().join(" and ")));
                 format!("ended by {}{}", trailer.result.outcome, won.unwrap_or_default())
             }
-            None => "the recording ends here".into(),
-        };
-        self.line(out, self.world.state().tick(), &end)
+            (None, None) => "the recording ends here".into(),
+        }
     }
 
     fn line(&self, out: &mut dyn Write, tick: Tick, told: &str) -> io::Result<()> {
-        let ms = self.world.setup().tick_rate.micros_to(tick) / 1000;
+        let ms = self.playback.world().setup().tick_rate.micros_to(tick) / 1000;
         writeln!(out, "{}:{:02}.{}  {told}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)
     }
 
@@ -84,7 +95,7 @@ impl Timeline {
 
     /// Formats each player's minions, circles and core, and the points of the team.
     fn status(&self) -> String {
-        let state: &GameState = self.world.state();
+        let state: &GameState = self.playback.world().state();
         let mut text = String::new();
         for player in state.player_ids() {
             let team = state.team_of(player);

@@ -3,6 +3,7 @@
 use super::super::options::MatchOptions;
 use super::super::outcome::{MatchError, MatchOutcome};
 use super::super::session::Session;
+use super::super::sheet::MatchSheet;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
 use net::{End, Follower, Time};
@@ -43,14 +44,16 @@ impl Match {
         let config = *self.session.config().expect("confirmed");
         let (state, player) = (world.state(), self.session.player());
         let winner = self.winner(outcome);
-        let seats = self.roster.iter().enumerate();
-        let winners = seats.filter(|(_, seat)| Some(seat.team) == winner).map(|(i, _)| PlayerId(i as u8));
+        let sheet = MatchSheet::new(world, &self.roster, &self.recording, winner, outcome);
+        // In lockstep a room has the name of its host, who sits in the first seat.
+        let room = self.roster.first().filter(|_| !self.session.is_served()).map(|seat| seat.name);
         let players = &state.players;
         let own = player.index();
         Summary {
             outcome,
             winner,
-            winners: winners.collect(),
+            winners: sheet.winners.clone(),
+            sheet: MatchSheet { room, lasted: self.lasted, ..sheet },
             config,
             player,
             ticks: state.tick().0,
@@ -95,6 +98,7 @@ impl Match {
             return;
         }
         let has_begun = self.begin != Time::default();
+        self.lasted = now.since(self.begin);
         let outcome = match end {
             // The world before tick 0 may be built already.
             End::Finished if has_begun => {

@@ -100,11 +100,10 @@ impl JoinScreen {
 
     fn list(&mut self, context: &mut AppContext, page: &mut Page<'_>, list: Rect) -> Option<Next> {
         let since = *self.since.get_or_insert(context.now);
-        let (mut rooms, warnings) = match &self.browser {
+        let (rooms, warnings) = match &self.browser {
             Ok(browser) => (browser.rooms(), browser.warnings().iter().map(ToString::to_string).collect()),
             Err(why) => (Vec::new(), vec![why.clone()]),
         };
-        rooms.sort_by_key(|room| (room.name, room.id));
         for (name, share) in COLUMNS {
             let at = pos2(list.left() + share * list.width(), list.top());
             page.text(
@@ -119,10 +118,12 @@ impl JoinScreen {
         let mut top = list.top() + 26.0;
         page.rule(pos2(list.left(), top - 4.0), list.width());
         let mut next = None;
+        let mut left_out = self.browser.as_ref().map_or(0, Browser::beyond);
         for (index, room) in rooms.iter().enumerate() {
             let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW));
-            // Rows that do not fit are left out: such a match can still be joined by address.
+            // Rows that do not fit are left out: such a match can still be joined by its name or address.
             if row.bottom() > list.bottom() - 24.0 {
+                left_out += rooms.len() - index;
                 break;
             }
             let has_code =
@@ -155,12 +156,21 @@ impl JoinScreen {
                 list.width(),
             );
         }
+        let (at, size, width) = (list.left_bottom(), theme::SMALL, list.width());
         if let Some(warning) = warnings.first() {
-            let at = list.left_bottom();
-            let (size, width) = (theme::SMALL, list.width());
             page.open_ended("warning", at, Align2::LEFT_BOTTOM, (size, theme::ORANGE), warning, width);
+        } else if left_out > 0 {
+            let text = format!("and {left_out} more: type the name of a match, or its address");
+            page.open_ended("more", at, Align2::LEFT_BOTTOM, (size, theme::QUIET), &text, width);
         }
         next
+    }
+
+    /// Returns the address of the first listed match of this name, else the text itself.
+    fn address_of(&self, typed: &str) -> String {
+        let rooms = self.browser.as_ref().map_or_else(|_| Vec::new(), Browser::rooms);
+        let named = rooms.iter().find(|room| room.name.as_str() == typed.trim());
+        named.map_or_else(|| typed.to_owned(), |room| room.address.to_string())
     }
 
     /// Draws the code field of the locked match that was chosen.
@@ -206,7 +216,7 @@ impl JoinScreen {
         let request = if typed.trim().is_empty() {
             Err("type the host's address, or choose a match from the list".into())
         } else {
-            self.request_for(&typed, context)
+            self.request_for(&self.address_of(&typed), context)
         };
         match request {
             Ok(request) => Some(Next::Launch(request)),

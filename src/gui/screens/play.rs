@@ -396,7 +396,10 @@ impl PlayScreen {
             is_silent: stalled.is_some()
                 && view.waits_for.is_some_and(|waits| waits.cause == StallCause::Network),
             stalled,
-            loss: view.links.first().map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
+            loss: view
+                .links
+                .first()
+                .map_or(0.0, |link| f32::from(link.lost_from_per_mille.max(link.lost_to_per_mille)) / 1000.0),
             dropped: view.dropped,
             words: view.words,
         }

@@ -3,6 +3,7 @@
 
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 use super::form::part;
 use super::play::lost::lost_text;
@@ -11,6 +12,7 @@ use super::prompt::is_new;
 use super::result_graph;
 use super::{LaunchRequest, Next};
 use crate::cli::args::Hero;
+use crate::cli::headless::write_desync;
 use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
 use crate::gui::debrief::{Course, describe, tip};
@@ -21,7 +23,7 @@ use crate::gui::page::{self, Page, Weight};
 use crate::gui::sound::Kind;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
-use game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
+use game::{Control, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use net::LinkStatus;
 use net::message::Choice;
 use sim::{Outcome, PLAYERS_MAX, PlayerId};
@@ -47,6 +49,8 @@ pub(crate) struct Over {
     request: LaunchRequest,
     view: Option<View>,
     summary: Summary,
+    /// Report of a desync.
+    report: Option<PathBuf>,
     rtt_ms: f64,
     /// Matches won by each team so far, including this one.
     wins: [u32; PLAYERS_MAX],
@@ -84,13 +88,13 @@ impl Over {
             // The token is for a seat of this match, not of the next.
             arguments.token = None;
         }
-        keep_report(&summary);
+        let report = write_desync(None, &summary);
         if let Some(wins) = summary.winner.and_then(|team| game.wins.get_mut(usize::from(team))) {
             *wins += 1;
         }
         let (wins, rtt_ms) = (game.wins, rtt_us as f64 / 1000.0);
         let (moments, tip) = (Vec::new(), String::new());
-        let mut over = Self { request, view, summary, rtt_ms, wins, moments, tip };
+        let mut over = Self { request, view, summary, report, rtt_ms, wins, moments, tip };
         (over.moments, over.tip) = (over.describe_moments(), over.find_tip());
         over
     }
@@ -189,7 +193,7 @@ impl Over {
             MatchOutcome::PeerLost(player) => {
                 lost_text(self.view.as_ref(), player, |player| self.name(player))
             }
-            MatchOutcome::Desync => desync_text(summary),
+            MatchOutcome::Desync => desync_text(summary, self.report.as_deref()),
             MatchOutcome::Interrupted => "Nobody won".into(),
         }
     }
@@ -207,34 +211,21 @@ impl Over {
     }
 }
 
-/// Saves a desync report and its bundle beside the replay, for later analysis.
-fn keep_report(summary: &Summary) {
-    let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
-    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
-    let bundle = summary.bundle.as_ref().map(DesyncBundle::encode);
-    let files = [("desync.json", Some(format!("{text}\n").into_bytes())), ("desync.bundle", bundle)];
-    for (extension, bytes) in files.into_iter().filter_map(|(extension, bytes)| Some((extension, bytes?))) {
-        let file = replay.with_extension(extension);
-        match std::fs::write(&file, bytes) {
-            Ok(()) => logln!("desync report {}", file.display()),
-            Err(error) => logln!("cannot write {}: {error}", file.display()),
-        }
-    }
-}
-
 /// Forms a possessive: "Ben's", "James'".
 fn possessive(name: &str) -> String {
     if name.ends_with('s') { format!("{name}'") } else { format!("{name}'s") }
 }
 
-fn desync_text(summary: &Summary) -> String {
+fn desync_text(summary: &Summary, report: Option<&Path>) -> String {
     if let Some(proof) = summary.desync.as_ref().and_then(|report| report.equivocation.as_ref()) {
         let name = summary.roster.get(proof.seat.index()).map_or("A player", |seat| seat.name.as_str());
         return format!("{name} sent different inputs to different players: their signatures prove it");
     }
     let at =
         summary.desync.as_ref().map_or_else(String::new, |report| format!(" after tick {}", report.tick));
-    format!("Their states differ{at}: please report it with the replay")
+    let file = report.and_then(Path::file_name).filter(|_| summary.replay.is_none());
+    let file = file.map_or("the replay".into(), |name| format!("reports/{}", name.display()));
+    format!("Their states differ{at}: please report it with {file}")
 }
 
 impl ResultScreen {

@@ -114,21 +114,22 @@ impl Listener {
         self.limits.key()
     }
 
-    /// Answers a join request, given without its packet id; an error if it gets no answer.
+    /// Answers a join request, given without its packet id, and returns the reason of a refusal with it; an error if it
+    /// gets no answer.
     pub(crate) fn answer(
         &mut self,
         now: Time,
         from: Source,
         bytes: &[u8],
         rng: &mut ChaCha12Rng,
-    ) -> Result<SealedPacket, DropCause> {
+    ) -> Result<(SealedPacket, Option<Refusal>), DropCause> {
         let request: JoinRequest = match decode_handshake(PacketId::JoinRequest, bytes) {
             Ok(request) => request,
             Err(Malformed::Version { theirs })
                 if bytes.len() + 1 == crate::wire::message::JOIN_REQUEST_BYTES =>
             {
                 let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
-                return Ok(refuse(handshake_nonce(bytes).unwrap_or(0), reason));
+                return Ok((refuse(handshake_nonce(bytes).unwrap_or(0), reason), Some(reason)));
             }
             Err(error) => return Err(error.into()),
         };
@@ -137,11 +138,11 @@ impl Listener {
         if !good(slot) && !slot.checked_sub(1).is_some_and(good) {
             let cookie = self.cookie(from.address, request.nonce, slot);
             let challenge = JoinChallenge { nonce: request.nonce, cookie };
-            return Ok(handshake(PacketId::JoinChallenge, &challenge));
+            return Ok((handshake(PacketId::JoinChallenge, &challenge), None));
         }
         match self.objection(&request) {
-            Some(reason) => Ok(refuse(request.nonce, reason)),
-            None => self.exchange(now, from, request, rng),
+            Some(reason) => Ok((refuse(request.nonce, reason), Some(reason))),
+            None => self.exchange(now, from, request, rng).map(|share| (share, None)),
         }
     }
 

@@ -23,12 +23,11 @@ pub const ROOMS_MAX: usize = 64;
 pub const HINTS_MAX: usize = 64;
 /// Most addresses tried for one room.
 pub const ADDRESSES_MAX: usize = 8;
-/// Most rooms, listed or awaiting verification, of one address.
-pub const ROOMS_PER_HOST_MAX: usize = 16;
 /// Most networks of this machine.
 pub const NETWORKS_MAX: usize = 32;
-/// Most probes a second to addresses that have not answered yet. A listed room costs one a second more.
-pub const HINT_PROBES_PER_SECOND_MAX: u32 = 20;
+/// Most probes a second to addresses that have not answered yet: enough for a full list at once. A listed room costs
+/// one a second more.
+pub const HINT_PROBES_PER_SECOND_MAX: u32 = 100;
 /// Interval between probes of a listed room.
 pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// A room that has not answered for this long is dropped.
@@ -47,16 +46,18 @@ const HINT_PROBE_WAITS: [Duration; 4] = [
     Duration::from_millis(500),
     Duration::from_millis(1000),
 ];
+/// Interval between probes of a room for which the list has no place.
+const BEYOND_INTERVAL: Duration = Duration::from_secs(3);
 /// Time for which a loopback address waits for others to answer first: it is valid on this machine only.
 const LOOPBACK_WAIT: Duration = Duration::from_millis(250);
 /// Most outstanding probes: all that can be sent in three seconds.
-const PROBES_MAX: usize = 256;
+const PROBES_MAX: usize = 384;
 /// Most probes waiting to be sent; a caller that drains the queue after each call never reaches it.
 const OUTGOING_MAX: usize = 128;
 /// Most broadcast queries whose answers are still accepted.
 const QUERIES_MAX: usize = 4;
 /// Most probes of hints in a burst, after an idle period.
-const PROBES_SAVED_MAX: u32 = 5;
+const PROBES_SAVED_MAX: u32 = ROOMS_MAX as u32;
 /// The cost of one probe of a hint, in microseconds of waiting: a burst and the second after it stay within
 /// [`HINT_PROBES_PER_SECOND_MAX`].
 const PROBE_COST_US: u64 = 1_000_000 / (HINT_PROBES_PER_SECOND_MAX - PROBES_SAVED_MAX) as u64;
@@ -84,6 +85,8 @@ struct Entry {
     found_by: Found,
     candidates: ArrayVec<Candidate, ADDRESSES_MAX>,
     listing: Option<Listing>,
+    /// Whether it has answered, but the list was full.
+    is_beyond: bool,
 }
 
 /// An address at which the room is said to be.
@@ -157,7 +160,7 @@ impl Directory {
         if local.is_empty() {
             return;
         }
-        let Some(index) = self.entry(id, &local) else { return };
+        let Some(index) = self.entry(id) else { return };
         let Some(entry) = self.entries.get_mut(index) else { return };
         let hinted = entry.hint(now, way, &local, &mut self.rng);
         count(&mut self.dropped.crowded, hinted.crowded);
@@ -226,6 +229,12 @@ impl Directory {
         self.entries.iter().filter_map(|entry| entry.listing.as_ref()).map(|listing| &listing.room)
     }
 
+    /// Number of rooms that answer, but for which the list has no place: at most [`HINTS_MAX`].
+    #[must_use]
+    pub fn beyond(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.is_beyond).count()
+    }
+
     /// Increases whenever a room appears, disappears or changes.
     #[must_use]
     pub const fn revision(&self) -> u64 {
@@ -246,22 +255,30 @@ impl Directory {
             count(&mut self.dropped.unasked, 1);
             return;
         }
-        let entry = self.entries.remove(index);
-        count(&mut self.revision, u64::from(entry.listing.is_some()));
+        self.remove(index);
         push_bounded(&mut self.closed, (id, now.plus(GOODBYE_LASTS)), ROOMS_MAX);
     }
 
     /// A probe was answered by the game port of the room it was meant for.
     fn answered(&mut self, now: Time, probe: &Probe, beacon: Beacon) {
-        let listed = self.rooms().count();
-        let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == probe.id) else { return };
-        match &entry.listing {
+        let Some(entry) = self.entries.iter().find(|entry| entry.id == probe.id) else { return };
+        let is_new = match &entry.listing {
             Some(old) if old.room.address != probe.address && old.is_fresh(now) => return,
-            None if listed == ROOMS_MAX => {
-                count(&mut self.dropped.crowded, 1);
-                return;
+            Some(_) => false,
+            None => true,
+        };
+        let has_place = !is_new || self.make_place(probe.address.ip());
+        let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == probe.id) else { return };
+        count(&mut self.revision, u64::from(!has_place && !entry.is_beyond));
+        entry.is_beyond = !has_place;
+        if !has_place {
+            count(&mut self.dropped.crowded, 1);
+            // It stays while it answers, and has one probe after another.
+            for candidate in entry.candidates.iter_mut().filter(|at| at.address == probe.address) {
+                candidate.probes = HINT_PROBE_WAITS.len().saturating_sub(1);
+                candidate.due = now.plus(BEYOND_INTERVAL);
             }
-            _ => {}
+            return;
         }
         let before = entry.listing.as_ref().filter(|old| old.room.address == probe.address);
         let rtt = shown_rtt(before.map(|old| old.room.rtt), now.since(probe.sent_at));
@@ -272,6 +289,28 @@ impl Directory {
         entry.listing = Some(Listing { room, heard_at: now, due });
     }
 
+    /// Makes sure that the list has a place for a room of `host`: in a full list that of the newest room of the host
+    /// with most rooms, if that has at least two more. False if there is none.
+    fn make_place(&mut self, host: IpAddr) -> bool {
+        if self.rooms().count() < ROOMS_MAX {
+            return true;
+        }
+        let rooms_of = |ip: IpAddr| self.rooms().filter(|room| room.address.ip() == ip).count();
+        let most = self.rooms().map(|room| room.address.ip()).max_by_key(|&ip| rooms_of(ip));
+        let Some(most) = most.filter(|&ip| rooms_of(ip) > rooms_of(host).saturating_add(1)) else {
+            return false;
+        };
+        let is_listed = |entry: &Entry| entry.listing.is_some() && entry.is_at(most);
+        let Some(newest) = self.entries.iter().rposition(is_listed) else { return false };
+        self.remove(newest);
+        true
+    }
+
+    fn remove(&mut self, index: usize) {
+        let entry = self.entries.remove(index);
+        count(&mut self.revision, u64::from(entry.listing.is_some() || entry.is_beyond));
+    }
+
     fn expire(&mut self, now: Time) {
         let mut lost = 0;
         self.entries.retain_mut(|entry| {
@@ -280,7 +319,9 @@ impl Directory {
                 entry.listing = None;
                 count(&mut lost, 1);
             }
-            entry.listing.is_some() || !entry.candidates.is_empty()
+            let stays = entry.listing.is_some() || !entry.candidates.is_empty();
+            count(&mut lost, u64::from(!stays && entry.is_beyond));
+            stays
         });
         count(&mut self.revision, lost);
     }
@@ -297,22 +338,26 @@ impl Directory {
         }
     }
 
-    /// Probes hinted addresses within the budget, in random order: a flood of hints delays a real room, but
-    /// never takes precedence over it.
+    /// Probes hinted addresses within the budget, of a random host each: a flood of hints delays a real room, but never
+    /// takes precedence over it, and that of one host counts as one.
     fn probe_hints(&mut self, now: Time) {
         // Each iteration spends budget, and a full budget pays for PROBES_SAVED_MAX of them.
         while self.budget.has_one(now) {
-            let due = |candidate: &Candidate| candidate.due <= now && !candidate.is_spent();
-            let count = self.entries.iter().flat_map(|entry| &entry.candidates).filter(|c| due(c)).count();
-            if count == 0 {
-                return;
-            }
-            let pick = pick(&mut self.rng, count);
+            let is_due = |candidate: &Candidate| candidate.due <= now && !candidate.is_spent();
+            let due = self.entries.iter().flat_map(|entry| &entry.candidates).filter(|c| is_due(c));
+            let mut hosts: Vec<IpAddr> = due.map(|candidate| candidate.address.ip()).collect();
+            hosts.sort_unstable();
+            let of_host = |host: IpAddr| hosts.iter().filter(|&&other| other == host).count();
+            let mut distinct = hosts.clone();
+            distinct.dedup();
+            let Some(&host) = distinct.get(pick(&mut self.rng, distinct.len())) else { return };
+            let pick = pick(&mut self.rng, of_host(host));
             let all = self.entries.iter_mut().flat_map(|entry| {
                 let id = entry.id;
                 entry.candidates.iter_mut().map(move |candidate| (id, candidate))
             });
-            let Some((id, candidate)) = all.filter(|(_, c)| due(c)).nth(pick) else { return };
+            let mut due = all.filter(|(_, candidate)| is_due(candidate) && candidate.address.ip() == host);
+            let Some((id, candidate)) = due.nth(pick) else { return };
             let Some(&wait) = HINT_PROBE_WAITS.get(candidate.probes) else { return };
             candidate.due = now.plus(wait);
             candidate.probes = candidate.probes.saturating_add(1);
@@ -328,38 +373,38 @@ impl Directory {
         push_bounded(&mut self.outgoing, (address, RoomQuery { nonce }.encode()), OUTGOING_MAX);
     }
 
-    /// The index of room `id`'s entry, which is created if missing and if there is space.
-    fn entry(&mut self, id: RoomId, addresses: &[SocketAddr]) -> Option<usize> {
+    /// The index of room `id`'s entry, which is created if missing.
+    fn entry(&mut self, id: RoomId) -> Option<usize> {
         if let Some(index) = self.entries.iter().position(|entry| entry.id == id) {
             return Some(index);
         }
-        let crowd = |entry: &Entry| addresses.iter().any(|address| entry.is_at(address.ip()));
-        if self.entries.iter().filter(|entry| crowd(entry)).count() >= ROOMS_PER_HOST_MAX {
-            self.make_way(crowd)?;
-        }
-        if self.entries.iter().filter(|entry| entry.listing.is_none()).count() == HINTS_MAX {
-            self.make_way(|_| true)?;
+        if self.entries.iter().filter(|entry| entry.listing.is_none()).count() >= HINTS_MAX {
+            self.make_way();
         }
         self.entries.push(Entry {
             id,
             found_by: Found::default(),
             candidates: ArrayVec::new(),
             listing: None,
+            is_beyond: false,
         });
         self.entries.len().checked_sub(1)
     }
 
-    /// Drops a random unverified room among `those`: if it were always the newest or the oldest, a flood
-    /// could keep a room out for good. `None` if all of them are listed.
-    fn make_way(&mut self, those: impl Fn(&Entry) -> bool) -> Option<()> {
+    /// Drops a random unverified room of the host that has most of them: if it were always the newest or the oldest, a
+    /// flood could keep a room out for good.
+    fn make_way(&mut self) {
         count(&mut self.dropped.crowded, 1);
-        let may_go = |entry: &Entry| entry.listing.is_none() && those(entry);
-        let count = self.entries.iter().filter(|entry| may_go(entry)).count();
-        let pick = (count > 0).then(|| pick(&mut self.rng, count))?;
-        let mut waiting = self.entries.iter().enumerate().filter(|(_, entry)| may_go(entry));
-        let (index, _) = waiting.nth(pick)?;
-        self.entries.remove(index);
-        Some(())
+        let waiting = self.entries.iter().enumerate().filter(|(_, entry)| entry.listing.is_none());
+        let host = |entry: &Entry| entry.candidates.first().map(|candidate| candidate.address.ip());
+        let hosts: Vec<_> = waiting.map(|(index, entry)| (index, host(entry))).collect();
+        let crowd = |host| hosts.iter().filter(|(_, other)| *other == host).count();
+        let most = hosts.iter().map(|&(_, host)| crowd(host)).max();
+        let mut crowded = hosts.iter().filter(|&&(_, host)| Some(crowd(host)) == most);
+        let pick = pick(&mut self.rng, crowded.clone().count());
+        if let Some(&(index, _)) = crowded.nth(pick) {
+            self.remove(index);
+        }
     }
 
     /// Whether a probe may go to `address`.

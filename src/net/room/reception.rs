@@ -12,7 +12,9 @@ use crate::connection::handshake::{Entrant, Listener};
 use crate::connection::limits::AddressBuckets;
 use crate::discovery::{self, Beacon};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::event::Event;
 use crate::outbox::{Outbox, Source};
+use crate::rate_limit::TokenBucket;
 use crate::time::Time;
 use crate::wire::message::{JoinEntry, OWN_ADDRESSES_MAX, Refusal};
 use crate::wire::sealed::SealedPacket;
@@ -22,6 +24,9 @@ use sim::PlayerId;
 /// others be told, and the world before tick 0 be built.
 const SEATS_AT_ONCE: u64 = 4;
 const SEATS_PER_S: u64 = 1;
+/// Refusals that are told at once, and per second: strangers may be refused as often as they like.
+const REFUSALS_AT_ONCE: u64 = 10;
+const REFUSALS_PER_S: u64 = 1;
 /// Most bans that are kept; the oldest gives way.
 const BANS_MAX: usize = 16;
 
@@ -47,6 +52,9 @@ pub(crate) struct Reception {
     bans: ArrayVec<Party, BANS_MAX>,
     /// Number of seats that each address may still take.
     seats_taken: AddressBuckets,
+    /// Refusals that may still be told, and the number of those that were not.
+    told_refusals: TokenBucket,
+    untold_refusals: u32,
 }
 
 impl Reception {
@@ -73,6 +81,8 @@ impl Reception {
             admission,
             bans,
             seats_taken,
+            told_refusals: TokenBucket::new(now, REFUSALS_AT_ONCE, REFUSALS_PER_S),
+            untold_refusals: 0,
         }
     }
 
@@ -103,8 +113,11 @@ impl Reception {
         rng: &mut ChaCha12Rng,
         out: &mut Outbox,
     ) -> Handled {
-        let answer = self.listener.answer(now, from, body, rng)?;
+        let (answer, refusal) = self.listener.answer(now, from, body, rng)?;
         out.transmit(from, answer);
+        if let Some(reason) = refusal {
+            self.tell_refused(now, from.address, reason, out);
+        }
         Ok(())
     }
 
@@ -133,7 +146,18 @@ impl Reception {
     ) -> Handled {
         let refusal = self.listener.refuse(now, entrant, reason).ok_or(OutOfPlace)?;
         out.transmit(from, refusal);
+        self.tell_refused(now, from.address, reason, out);
         Ok(())
+    }
+
+    /// Reports a refusal, or counts it if there were many lately.
+    pub(crate) fn tell_refused(&mut self, now: Time, from: SocketAddr, reason: Refusal, out: &mut Outbox) {
+        if self.told_refusals.take(now, 1) {
+            let untold = core::mem::take(&mut self.untold_refusals);
+            out.event(Event::Refused { from, reason, untold });
+        } else {
+            self.untold_refusals = self.untold_refusals.saturating_add(1);
+        }
     }
 
     /// Decides about a guest that asks for a seat in the lobby. Of all seats, `open` may be taken by guests, who sit at

@@ -56,6 +56,7 @@ struct Shared {
 #[derive(Default)]
 struct Seen {
     rooms: Vec<Room>,
+    beyond: usize,
     warnings: Vec<Warning>,
     dropped: Dropped,
 }
@@ -89,10 +90,16 @@ impl Browser {
         Ok(Self { shared, thread: Some(thread.map_err(BrowseError::Thread)?) })
     }
 
-    /// Returns the rooms that answer now, in the order in which they were found.
+    /// Returns the rooms that answer now, in the order of their names, and those of one name of their addresses.
     #[must_use]
     pub fn rooms(&self) -> Vec<Room> {
         self.shared.lock().rooms.clone()
+    }
+
+    /// Returns the number of rooms that answer, too, but for which the list has no place.
+    #[must_use]
+    pub fn beyond(&self) -> usize {
+        self.shared.lock().beyond
     }
 
     /// Waits until `ready` accepts the list, and returns it; `None` when `deadline` comes first.
@@ -262,6 +269,8 @@ impl Browsing {
         if self.published != self.directory.revision() {
             self.published = self.directory.revision();
             seen.rooms = self.directory.rooms().cloned().collect();
+            seen.rooms.sort_by_key(|room| (room.name, room.address));
+            seen.beyond = self.directory.beyond();
             self.shared.changed.notify_all();
         }
     }

@@ -43,6 +43,8 @@ pub struct Diagnosis {
     pub others: BTreeMap<IpAddr, Heard>,
     /// Rooms of others that answer.
     pub rooms: Vec<Room>,
+    /// Number of rooms that answer, too, but for which the list has no place.
+    pub beyond: usize,
     /// Discovery datagrams that were dropped.
     pub dropped: Dropped,
     /// Warnings of the announcer and the browser.
@@ -168,6 +170,7 @@ pub fn diagnose(
         found_self: own.first().map(|room| room.found_by).unwrap_or_default(),
         others: examination.others,
         rooms: others,
+        beyond: browser.beyond(),
         dropped: browser.dropped(),
         warnings,
         asked: examination.asked.into_iter().min_by_key(|asked| asked.rtt.is_none()),
@@ -186,10 +189,12 @@ impl Diagnosis {
         is_on_network && is_found && !is_silent && self.mute().next().is_none()
     }
 
-    /// Iterates over machines that announce a match whose port does not answer.
+    /// Iterates over machines that announce a match whose port does not answer. Where more rooms answer than the list
+    /// holds, that cannot be told.
     pub fn mute(&self) -> impl Iterator<Item = SocketAddr> {
         let announced = self.others.iter().filter_map(|(&ip, heard)| Some(SocketAddr::new(ip, heard.port?)));
-        announced.filter(|address| !self.rooms.iter().any(|room| room.address == *address))
+        let is_listed = |address: &SocketAddr| self.rooms.iter().any(|room| room.address == *address);
+        announced.filter(move |address| self.beyond == 0 && !is_listed(address))
     }
 
     /// Returns advice for the user, the most urgent first.
@@ -432,6 +437,7 @@ mod tests {
             found_self: Found { mdns: true, broadcast: true },
             others: BTreeMap::from([([10, 0, 0, 3].into(), Heard { queries: 1, ..Heard::default() })]),
             rooms: Vec::new(),
+            beyond: 0,
             dropped: Dropped::default(),
             warnings: Vec::new(),
             asked: None,
@@ -462,6 +468,8 @@ mod tests {
         let mut mute = healthy();
         mute.others.insert(other, Heard { beacons: 1, port: Some(4124), ..Heard::default() });
         assert!(!mute.works() && mute.advice()[0].contains("10.0.0.3:4124 announces"));
+        mute.beyond = 1;
+        assert!(mute.works() && mute.advice().is_empty(), "it may be one of those beyond the list");
         let silent = Diagnosis { asked: Some(asked(None)), ..healthy() };
         assert!(!silent.works() && silent.advice()[0].contains("none of 9 queries"));
         let nowhere = Diagnosis { asked: Some(asked(Some("no route"))), ..healthy() };

@@ -335,17 +335,50 @@ fn a_flood_of_false_beacons_is_bounded_and_a_real_room_is_still_listed() {
     assert_eq!(lan.listed(), vec![(1, room)]);
 }
 
-#[test]
-fn one_host_cannot_fill_the_list_and_many_cannot_overfill_it() {
-    let mut lan = Lan::new();
-    for port in 0..40_u16 {
-        let room = lan.host(u64::from(port), &std::format!("10.77.0.1:{}", 5000 + port));
+/// Delivers a beacon of each of these rooms at one instant, as the answers to a broadcast query arrive.
+fn announce(lan: &mut Lan, rooms: &[SocketAddr]) {
+    for &room in rooms {
         lan.beacon(room, |_| {});
-        lan.run_ms(500);
     }
-    assert_eq!(lan.listed().len(), ROOMS_PER_HOST_MAX);
+}
+
+#[test]
+fn fifty_rooms_of_one_host_are_all_listed_within_a_second() {
+    let mut lan = Lan::new();
+    let rooms: Vec<_> =
+        (0..50_u16).map(|n| lan.host(n.into(), &std::format!("10.77.0.1:{}", 5000 + n))).collect();
+    announce(&mut lan, &rooms);
+    lan.run_ms(1000);
+    let mut listed: Vec<_> = lan.listed().into_iter().map(|(_, address)| address).collect();
+    listed.sort();
+    assert_eq!((listed, lan.directory.beyond()), (rooms, 0));
+}
+
+#[test]
+fn a_full_list_has_places_for_rooms_of_other_hosts_and_counts_those_beyond() {
+    let mut lan = Lan::new();
+    let mut rooms: Vec<_> =
+        (0..80_u16).map(|n| lan.host(n.into(), &std::format!("10.77.0.1:{}", 5000 + n))).collect();
+    for _ in 0..10 {
+        announce(&mut lan, &rooms);
+        lan.run_ms(1000);
+    }
+    assert_eq!((lan.listed().len(), lan.directory.beyond()), (ROOMS_MAX, 16));
+    let first = lan.listed();
+    let others: Vec<_> =
+        (0..3).map(|n| lan.host(100 + n, &std::format!("10.77.0.{}:4124", 10 + n))).collect();
+    rooms.extend(&others);
+    for _ in 0..10 {
+        announce(&mut lan, &rooms);
+        lan.run_ms(1000);
+    }
+    let listed = lan.listed();
+    assert!(others.iter().all(|other| listed.iter().any(|(_, address)| address == other)));
+    assert_eq!((listed.len(), lan.directory.beyond()), (ROOMS_MAX, 19));
+    // Those that stay are the same, and in the same places.
+    assert_eq!(listed[..ROOMS_MAX - 3], first[..ROOMS_MAX - 3]);
     for n in 0..80 {
-        let room = lan.host(100 + n, &std::format!("10.77.0.{}:4124", 10 + n));
+        let room = lan.host(200 + n, &std::format!("10.77.0.{}:4124", 20 + n));
         lan.beacon(room, |_| {});
         lan.run_ms(500);
     }
@@ -354,6 +387,24 @@ fn one_host_cannot_fill_the_list_and_many_cannot_overfill_it() {
     lan.run_ms(3000);
     assert!(lan.most_sent_in_a_second() <= ROOMS_MAX + HINT_PROBES_PER_SECOND_MAX as usize);
     assert_eq!(lan.listed().len(), ROOMS_MAX);
+}
+
+#[test]
+fn a_flood_of_one_host_neither_pushes_out_nor_delays_a_room_of_another() {
+    let mut lan = Lan::new();
+    let flood = |lan: &mut Lan, times: u64| {
+        for n in 0..500 {
+            let from = SocketAddr::from(([10, 77, 0, 66], 1000 + n as u16));
+            lan.beacon(from, |b| b.id = RoomId(1000 + times * 500 + n));
+        }
+    };
+    flood(&mut lan, 0);
+    lan.run_ms(500);
+    let room = lan.host(1, "10.77.0.1:4124");
+    lan.beacon(room, |_| {});
+    flood(&mut lan, 1);
+    lan.run_ms(500);
+    assert_eq!(lan.listed(), vec![(1, room)]);
 }
 
 #[test]

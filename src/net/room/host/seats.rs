@@ -473,6 +473,26 @@ mod tests {
     }
 
     #[test]
+    fn refusals_are_reported_ten_at_once_and_one_a_second_and_the_rest_is_counted() {
+        let (mut host, mut out) = (room(false), Outbox::default());
+        let mut refuse = |host: &mut Host, second: u64, times: usize| {
+            for _ in 0..times {
+                let now = Time(second * 1_000_000);
+                host.reception.tell_refused(now, address(1, 4124), Refusal::Running, &mut out);
+            }
+            let events = core::iter::from_fn(|| out.poll_event());
+            let untold = |event| match event {
+                Event::Refused { untold, .. } => untold,
+                other => panic!("{other:?}"),
+            };
+            events.map(untold).collect::<Vec<_>>()
+        };
+        assert_eq!(refuse(&mut host, 0, 30), [0; 10]);
+        assert_eq!(refuse(&mut host, 1, 2), [20]);
+        assert_eq!(refuse(&mut host, 100, 1), [1]);
+    }
+
+    #[test]
     fn a_ban_is_kept_after_a_match_and_until_sixteen_others_follow() {
         let mut host = room(false);
         for n in 0..16 {
