@@ -49,7 +49,7 @@ pub struct Platoon {
     pub soldiers: std::ops::Range<usize>,
     /// Middle of their first positions.
     pub middle: Vec2,
-    /// Remainder, by [`ORDER_TICKS`], of the ticks in which it gets commands.
+    /// Offset within each period of [`ORDER_TICKS`] ticks at which the platoon gets commands.
     phase: u32,
 }
 

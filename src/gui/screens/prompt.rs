@@ -46,7 +46,7 @@ impl<'a, T> Answer<'a, T> {
 #[derive(Default)]
 pub(super) struct Prompt {
     since: f64,
-    /// Held key, and the time since which it is held.
+    /// Held key, and the time at which it was pressed.
     held: Option<(KeyCode, f64)>,
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use egui_macroquad::egui::Key;
 
     const NOW: f64 = 64.0;
-    /// Time at which the card is new.
+    /// Time shortly after the card opened, when it takes no answers yet.
     const EARLY: f64 = NOW + 0.5;
     /// Time at which the card accepts answers.
     const LATER: f64 = NOW + 1.0;
