@@ -26,7 +26,7 @@ pub(super) fn is_new(since: f64, now: f64) -> bool {
     now - since < NEW_FOR_S
 }
 
-/// Answer to a question. The first answer of a card changes nothing; Esc gives it, too.
+/// Answer to a question. The first answer of a card changes nothing, and Esc also gives it.
 pub(super) struct Answer<'a, T> {
     pub(super) name: &'static str,
     pub(super) text: &'a str,
@@ -120,7 +120,7 @@ impl Prompt {
         })
     }
 
-    /// Draws a button that holding its key presses, too.
+    /// Draws a button that is also pressed by holding its key.
     fn held_answer<T>(
         &self,
         page: &mut Page<'_>,
