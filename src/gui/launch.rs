@@ -385,7 +385,7 @@ fn join(arguments: &JoinArguments, mut hosts: Vec<SocketAddr>) -> anyhow::Result
     })
 }
 
-/// Returns the address at which a local bot joins the host at `udp`. The other guests know it, too, so that they find
+/// Returns the address at which a local bot joins the host at `udp`. The other guests also know it, so that they find
 /// the bot beside the host.
 fn own_address(udp: &Udp) -> SocketAddr {
     let local = udp.local_address();

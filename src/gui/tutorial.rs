@@ -1,5 +1,5 @@
 //! The tutorial, step by step: the current task, its progress, and its place. Each step waits until the player has
-//! completed it; the opponent waits, too.
+//! completed it, and so does the opponent.
 
 use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};

@@ -29,7 +29,7 @@ const CORE_INSET: Milli = 4_000;
 /// Default number of players.
 const PLAYERS: usize = 2;
 
-/// Unit of the battle and its first position, which its replacements take, too.
+/// Unit of the battle, and the first position of the unit and of each of its replacements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Soldier {
     /// Owner.
@@ -49,7 +49,7 @@ pub struct Platoon {
     pub soldiers: std::ops::Range<usize>,
     /// Middle of their first positions.
     pub middle: Vec2,
-    /// Remainder, by [`ORDER_TICKS`], of the ticks in which it gets commands.
+    /// Offset within each period of [`ORDER_TICKS`] ticks at which the platoon gets commands.
     phase: u32,
 }
 

@@ -219,7 +219,7 @@ fn judge_peers(
     if reports[0].is_none() || reports.iter().any(|report| *report != reports[0]) {
         return Err(disagree("their report files differ or are missing".into()));
     }
-    // The tick that differs was compared, too.
+    // The tick that differs was also compared.
     let ticks = report["tick"].as_u64().map_or(0, |tick| tick + 1);
     let file = options.report_file(seed, seats[0]);
     let seed = report["seed"].as_u64().unwrap_or(seed);

@@ -70,7 +70,7 @@ impl Process {
         port.ok_or_else(|| ProcessError::Failed { task: self.task, message: line.trim().to_owned() })
     }
 
-    /// Waits for the end and parses the result. Exit code 1 is a result, too.
+    /// Waits for the end and parses the result. Exit code 1 also comes with a result.
     pub(super) fn result(mut self) -> Result<Value, ProcessError> {
         let run = |error| ProcessError::Run { program: self.program.clone(), error };
         // Progress goes to stderr: drain it in parallel with stdout, so that neither pipe fills up.

@@ -163,7 +163,7 @@ impl MatchFindings {
             seed,
             peers: result.ends.len(),
             outcome: end.map_or("unfinished", |end| end.as_str()),
-            // The tick that differs was compared, too.
+            // The tick that differs was also compared.
             ticks_compared: u64::from(desync.map_or(result.ticks, |report| report.tick + 1)),
             // A peer that violates the protocol may cause a desync between two others; the oracles decide where it must
             // not.

@@ -110,4 +110,16 @@ mod tests {
             assert_eq!(expected.check(host, bytes), Err(DropCause::Malformed));
         }
     }
+
+    #[test]
+    fn each_address_of_a_host_may_answer_a_guest() {
+        let hosts =
+            (1..).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).take(1 + ALTERNATIVES_MAX);
+        let expected = Expected::new(core::iter::empty(), hosts.clone());
+        let mut answer = [0; 27];
+        answer[0] = PacketId::JoinChallenge as u8;
+        for host in hosts {
+            assert_eq!(expected.check(host, &answer), Ok(Origin::Stranger), "{host}");
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) fn light(team: Color) -> Color {
     mix(team, CREAM, 0.72)
 }
 
-/// Side of a piece, recognisable in greys, too: own pieces are dark with a light rim and a light figure, others
+/// Side of a piece, recognisable even in greyscale: own pieces are dark with a light rim and a light figure, others
 /// bright with a dark rim and a dark figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {

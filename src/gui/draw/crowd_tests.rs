@@ -82,7 +82,7 @@ fn pose(body: &Body, line: f32) -> Pose {
 }
 
 /// Returns the parts of a unit at rest that may cover others, with their opacity. A minion counts with its base, in
-/// any drawing order, so that figures within it count, too; a hero's base is drawn below all others, so only the
+/// any drawing order, so that figures within it also count; a hero's base is drawn below all others, so only the
 /// figure on it counts.
 fn covers(circle: &Circle, body: &Body, line: f32) -> Vec<(Points, f32)> {
     if !body.is_hero {

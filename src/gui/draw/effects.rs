@@ -393,8 +393,8 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
 }
 
-/// Returns the direction of a hit by `by` at `at`: from the nearest of its swordsmen that struck in that tick, or
-/// along the nearest of its arrows.
+/// Returns the direction of a hit that player `by` landed at `at`: away from the player's nearest swordsman that struck
+/// in that tick, or along the player's nearest arrow.
 fn blow_direction(
     previous: &GameState,
     events: &EventBacklog,

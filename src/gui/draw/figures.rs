@@ -87,7 +87,7 @@ fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32,
         canvas.convex(&super::shapes::grown(side, pose.line * 0.5), INK);
     }
     canvas.convex(&left, fill);
-    // The right half is shaded, which shows the facing direction, too.
+    // The right half is shaded, which also shows the facing direction.
     canvas.convex(&right, if pose.is_white { fill } else { mix(fill, colours::team(pose.team), 0.3) });
 }
 

@@ -18,7 +18,7 @@ pub(crate) const REFUSAL_SHOWN_S: f32 = 2.5;
 /// Time for which a missing resource flashes, in seconds.
 const FLASH_S: f32 = 0.9;
 
-/// The player's input about training, beside the state of the match.
+/// Training input of the player that is not part of the match's state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrainingStatus {
     /// Whether training repeats, by kind.

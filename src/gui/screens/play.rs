@@ -74,7 +74,7 @@ pub(crate) struct PlayScreen {
     prompt: Prompt,
     /// Time until which a lost player is awaited without asking again, in seconds since the window opened.
     waits_until: f64,
-    /// Time since which a pause is shown.
+    /// Time at which the pause was first shown.
     paused_since: Option<f64>,
     graph: NetGraph,
     shows_graph: bool,

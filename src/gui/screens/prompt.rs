@@ -26,7 +26,7 @@ pub(super) fn is_new(since: f64, now: f64) -> bool {
     now - since < NEW_FOR_S
 }
 
-/// Answer to a question. The first answer of a card changes nothing; Esc gives it, too.
+/// Answer to a question. The first answer of a card changes nothing, and Esc also gives it.
 pub(super) struct Answer<'a, T> {
     pub(super) name: &'static str,
     pub(super) text: &'a str,
@@ -46,7 +46,7 @@ impl<'a, T> Answer<'a, T> {
 #[derive(Default)]
 pub(super) struct Prompt {
     since: f64,
-    /// Held key, and the time since which it is held.
+    /// Held key, and the time at which it was pressed.
     held: Option<(KeyCode, f64)>,
 }
 
@@ -120,7 +120,7 @@ impl Prompt {
         })
     }
 
-    /// Draws a button that holding its key presses, too.
+    /// Draws a button that is also pressed by holding its key.
     fn held_answer<T>(
         &self,
         page: &mut Page<'_>,
@@ -150,7 +150,7 @@ mod tests {
     use egui_macroquad::egui::Key;
 
     const NOW: f64 = 64.0;
-    /// Time at which the card is new.
+    /// Time shortly after the card opened, when it takes no answers yet.
     const EARLY: f64 = NOW + 0.5;
     /// Time at which the card accepts answers.
     const LATER: f64 = NOW + 1.0;

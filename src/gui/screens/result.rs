@@ -67,7 +67,7 @@ pub(crate) struct ResultScreen {
     party: Option<Party>,
     /// Players who want a rematch.
     wanted: Vec<PlayerId>,
-    /// Time since which the result is shown, in seconds since the window opened.
+    /// Time at which the result was first shown, in seconds since the window opened.
     since: Option<f64>,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct SettingsPanel {
     tab: Tab,
     /// Action that will be bound to the next key.
     captures: Option<Action>,
-    /// Whether the key just bound must be kept from pressing the button of its action, too.
+    /// Whether the key just bound must be kept from also pressing the button of its action.
     has_bound: bool,
     is_closed: bool,
 }

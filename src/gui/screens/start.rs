@@ -141,7 +141,7 @@ impl StartScreen {
 }
 
 impl StartScreen {
-    /// Draws the tutorial's button, beside one to return to a match in which a process of this user had a seat.
+    /// Draws the tutorial's button, next to a button that returns to a match in which this user still has a seat.
     fn return_or_learn(&self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let Some(seat) = &self.seat else {
             let has_learned = context.settings.has_learned || context.settings.has_won;

@@ -37,7 +37,8 @@ pub(crate) struct Sound {
 }
 
 impl Sound {
-    /// Starts the output in a separate thread; without device or server there is no sound, and the log says so once.
+    /// Starts the output in a separate thread. Without a device or a sound server the program stays silent, and the log
+    /// says so once.
     pub(crate) fn new() -> Self {
         let volumes = Arc::new(SharedVolumes::default());
         let (requests, source) = Source::new(Arc::clone(&volumes));

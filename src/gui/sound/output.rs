@@ -17,7 +17,7 @@ pub(super) fn start(source: Source) {
     }
 }
 
-/// Plays by the PulseAudio protocol, which PipeWire supports, too; else by ALSA.
+/// Plays over the PulseAudio protocol, which PipeWire also supports, or else through ALSA.
 #[cfg(target_os = "linux")]
 fn play(mut source: Source) {
     use super::{alsa, pulse};

@@ -12,7 +12,7 @@ pub struct Bounds {
     pub own_ms: f64,
     /// Time until the player's own predicted state has it.
     pub own_predicted_ms: f64,
-    /// Time until the others have it.
+    /// Time until the opponents' confirmed states have it.
     pub opponent_ms: f64,
     /// Mean wait of a command in the open tick: half a tick. A mean or median exceeds its bound by this.
     pub wait_ms: f64,

@@ -34,8 +34,8 @@ use sim::World;
 
 /// Maximum lateness of timers, p99, during a valid match.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
-/// Maximum number of attempts at a match until timers fire in time; the last attempt counts, and its row has their
-/// lateness.
+/// Maximum number of times that a match is played because timers fired late; the last attempt counts, and its row
+/// records the lateness.
 const TRIES_MAX: u32 = 4;
 /// Time after the measurement window in which the last commands arrive.
 const TAIL: Duration = Duration::from_secs(1);

@@ -270,7 +270,7 @@ fn nothing_predicted(row: &MatchRow, place: &mut Place<'_>) {
     }
     let (shown, own) = (&row.own_predicted_ms, &row.own_ms);
     let mut pairs = shown.iter().zip(own.iter());
-    // Without prediction a client interpolates a server's state, so that the player's own units are shown late, too.
+    // Without prediction a client interpolates a server's states, so that the player's own units are also shown late.
     let holds = match row.cell.architecture {
         Architecture::ClientServer => pairs.all(|((_, shown), (_, own))| shown >= own - ROUNDING_MS),
         Architecture::P2p | Architecture::Relay => shown == own,

@@ -283,9 +283,8 @@ impl Link {
 }
 
 impl Damage {
-    /// Damages a datagram. Returns `false` if the receiver's computer discards it. The link layer's checksum is
-    /// modelled, too: UDP's checksum misses one in 256 of these errors, and plaintext datagrams have no authentication
-    /// tag.
+    /// Damages a datagram. Returns `false` if the receiver's computer discards it. The link layer's checksum is also
+    /// modelled: UDP's checksum misses one in 256 of these errors, and plaintext datagrams have no authentication tag.
     fn apply(self, bytes: &mut Vec<u8>, counts: &mut FaultCounts) -> bool {
         match self {
             Self::None => true,

@@ -19,7 +19,7 @@ pub struct VirtualWorld<P, S, L> {
     /// Node of the server, with the last index.
     pub server: Option<S>,
     now: Time,
-    /// Number of consecutive turns without progress of time.
+    /// Number of consecutive turns during which time did not advance.
     spins: u32,
 }
 

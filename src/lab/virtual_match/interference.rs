@@ -34,7 +34,7 @@ pub trait Interference: Sized {
         false
     }
 
-    /// Returns a deviation of a peer's world, of which the oracles are not informed.
+    /// Returns a deviation of a peer's world that the oracles are not told about.
     fn deviation(&self, _peer: usize, _rate: TickRate) -> Option<Inject> {
         None
     }

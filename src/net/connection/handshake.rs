@@ -302,3 +302,43 @@ impl Entrant {
 fn refuse(nonce: u64, reason: Refusal) -> SealedPacket {
     handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::architecture::Architecture;
+    use alloc::collections::BTreeSet;
+    use rand_chacha::rand_core::SeedableRng as _;
+    use sim::TickRate;
+
+    #[test]
+    fn a_cookie_holds_for_one_host_address_port_request_and_time_slot() {
+        let config = MatchConfig {
+            room_id: 1,
+            architecture: Architecture::P2p,
+            seed: 7,
+            tick_rate: TickRate::HZ_60,
+            ticks: None,
+            rules: 11,
+            map: 12,
+            seats: 2,
+            game: 0,
+            is_fair: false,
+        };
+        let rng = &mut ChaCha12Rng::from_seed([1; 32]);
+        let mut listener = || Listener::new(Time(0), config, RoomCode::OPEN, CipherKind::Null, rng);
+        let (host, other_host) = (listener(), listener());
+        let [from, other_address, other_port] =
+            [([10, 0, 0, 1], 4124), ([10, 0, 0, 2], 4124), ([10, 0, 0, 1], 4125)].map(SocketAddr::from);
+        let cookies = [
+            host.cookie(from, 1, 1),
+            other_host.cookie(from, 1, 1),
+            host.cookie(other_address, 1, 1),
+            host.cookie(other_port, 1, 1),
+            host.cookie(from, 2, 1),
+            host.cookie(from, 1, 2),
+        ];
+        assert_eq!(BTreeSet::from(cookies).len(), cookies.len());
+        assert_eq!(host.cookie(from, 1, 1), cookies[0]);
+    }
+}

@@ -134,3 +134,19 @@ impl Quotas {
         self.is_flooding
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_message_is_refused_beyond_its_burst_and_its_rate() {
+        for &id in PacketId::ALL {
+            let (mut quotas, (at_once, per_s)) = (Quotas::new(Time(0)), limit(id));
+            for (now, accepted) in [(Time(0), at_once), (Time(1_000_000), per_s)] {
+                assert!((0..accepted).all(|_| quotas.take(now, id).is_ok()), "{id:?}");
+                assert_eq!(quotas.take(now, id), Err(DropCause::RateLimited), "{id:?}");
+            }
+        }
+    }
+}

@@ -580,4 +580,17 @@ mod tests {
         }
         assert_eq!(Some(&chain(10, 2)), instead.after(Tick(10)));
     }
+
+    #[test]
+    fn every_byte_of_match_seat_tick_and_chain_is_signed() {
+        let signed = |at: usize, flipped: u8| {
+            let mut fields = [0; 32 + 1 + 4 + 32];
+            fields[at] = flipped;
+            let (match_id, rest) = fields.split_first_chunk().expect("long enough");
+            let (tick, chain) = rest[1..].split_first_chunk().expect("long enough");
+            let tick = Tick(u32::from_le_bytes(*tick));
+            signed_bytes(match_id, PlayerId(rest[0]), tick, chain.try_into().expect("32 bytes"))
+        };
+        assert!((0..32 + 1 + 4 + 32).all(|at| signed(at, 1) != signed(at, 0)));
+    }
 }

@@ -278,6 +278,21 @@ mod tests {
     use rand_chacha::ChaCha12Rng;
     use rand_chacha::rand_core::SeedableRng as _;
 
+    fn link() -> Link {
+        let rng = &mut ChaCha12Rng::from_seed([1; 32]);
+        let path = (&[SocketAddr::from(([10, 0, 0, 1], 4124))][..], Trust::Proven);
+        let connection = Connection::new(Time(0), path, PacketProtection::plaintext(1, 2), rng);
+        Link::new(PlayerId(1), connection)
+    }
+
+    #[test]
+    fn a_pong_tells_the_clock_of_half_a_round_trip_ago() {
+        let mut link = link();
+        link.connection.rtt.ping(Time(0));
+        let pong = Pong { echo_us: 0, clock_us: Some(5_000), time_us: 0, error_us: 0, lost_per_mille: 0 };
+        assert_eq!(link.on_pong(Time(80_000), &pong), Ok(Some(45_000)));
+    }
+
     #[test]
     fn the_longest_of_recent_times_is_forgotten_after_two_to_four_seconds() {
         let (ms, mut longest) = (Duration::from_millis, LongestRecent::default());
@@ -293,10 +308,7 @@ mod tests {
     #[test]
     fn the_way_is_half_of_a_pong_or_an_acknowledgement_whichever_took_less() {
         let way_us = |pong_ms: u64, acked_ms: u64| {
-            let rng = &mut ChaCha12Rng::from_seed([1; 32]);
-            let path = (&[SocketAddr::from(([10, 0, 0, 1], 4124))][..], Trust::Proven);
-            let connection = Connection::new(Time(0), path, PacketProtection::plaintext(1, 2), rng);
-            let mut link = Link::new(PlayerId(1), connection);
+            let mut link = link();
             link.connection.rtt.ping(Time(0));
             link.connection.rtt.answer(Time(1_000 * pong_ms), Time(0)).expect("a sample");
             let acked = Front { inputs: Tick(1), commitments: Tick(1) };

@@ -87,7 +87,7 @@ impl PlayScreen {
         ];
         let Some(choice) = self.prompt.page(page, now, (&title, &text), &answers) else { return };
         self.overlay = Overlay::None;
-        // Until the answer has arrived.
+        // The card stays closed until the answer has arrived.
         self.waits_until = now + 1.0;
         self.game.say(Control::DecideOnStall { waits: choice == StallChoice::Wait });
     }

@@ -113,7 +113,7 @@ fn the_players_dash_and_banner_sound_once_when_shown() {
     let events =
         [Event::Dash { player: PlayerId(0), at: at(0) }, Event::Banner { player: PlayerId(0), at: at(0) }];
     assert_eq!(heard(&mut cues, &view, 2, &events), [], "its events come later");
-    // The prediction misses it for a moment, and was three ticks off.
+    // The prediction loses the action briefly, then has it three ticks later.
     change(&mut view, |state| ready(state, 0));
     assert_eq!(heard(&mut cues, &view, 3, &[]), []);
     change(&mut view, |state| ready(state, 403));

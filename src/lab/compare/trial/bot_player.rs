@@ -11,7 +11,7 @@ use sim::{HeroControl, PlayerId, PlayerInput, Tick, World};
 
 /// Minimum reaction time from a view to an action.
 const REACTION: Duration = Duration::from_millis(170);
-/// Maximum addition to it, uniformly distributed, in microseconds.
+/// Maximum random addition to [`REACTION`], uniformly distributed, in microseconds.
 const SPREAD_US: u64 = 60_000;
 
 /// Bot that plays from a view.

@@ -38,7 +38,7 @@ impl RenderedView {
     }
 }
 
-/// Finds a unit in a view; its row there is usually `row`, too.
+/// Finds a unit in a view, where its row is usually also `row`.
 fn find(units: &[Shown], row: usize, unit: UnitId) -> Option<&Shown> {
     let here = units.get(row).filter(|shown| shown.unit == unit);
     here.or_else(|| units.iter().find(|shown| shown.unit == unit))

@@ -309,11 +309,13 @@ fn of_two_valid_addresses_the_first_to_answer_stays() {
 
 #[test]
 fn a_room_on_loopback_alone_is_found() {
-    let mut lan = Lan::new();
-    let room = lan.host(1, "127.0.0.1:4124");
-    lan.hint(1, &["127.0.0.1:4124", "10.77.0.2:4124"]);
-    lan.run_ms(500);
-    assert_eq!(lan.listed(), vec![(1, room)]);
+    for address in ["127.0.0.1:4124", "[::1]:4124"] {
+        let mut lan = Lan::new();
+        let room = lan.host(1, address);
+        lan.hint(1, &[address, "10.77.0.2:4124"]);
+        lan.run_ms(500);
+        assert_eq!(lan.listed(), vec![(1, room)]);
+    }
 }
 
 #[test]

@@ -97,3 +97,13 @@ fn after_a_match_a_seating_must_be_of_the_same_players_and_asked_for() {
     guest.settings.is_ready = true;
     assert_eq!(guest.on_seating(seating(4)), Ok(()));
 }
+
+#[test]
+fn a_guest_sleeps_until_something_is_due_and_for_good_once_closed() {
+    let mut guest = guest();
+    guest.handle_timeout(Time(0));
+    while guest.poll_transmit().is_some() {}
+    assert!(guest.poll_timeout() > Some(Time(0)));
+    guest.phase = Phase::Closed;
+    assert_eq!(guest.poll_timeout(), None);
+}
