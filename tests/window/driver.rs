@@ -324,9 +324,14 @@ impl Window {
 
     /// The whole replays it recorded.
     pub(crate) fn replays(&self) -> Vec<PathBuf> {
+        self.recordings("mra")
+    }
+
+    /// The recordings whose names have this ending: `mra` if they are whole, else `part`.
+    pub(crate) fn recordings(&self, ending: &str) -> Vec<PathBuf> {
         let folder = self.home.path().join("mini-rts-arena/replays");
         let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
-        files.filter(|file| file.extension().is_some_and(|ending| ending == "mra")).collect()
+        files.filter(|file| file.extension().is_some_and(|found| found == ending)).collect()
     }
 }
 
