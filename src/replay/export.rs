@@ -2,14 +2,17 @@
 
 use std::io::{self, Read, Seek, Write};
 
-use serde::Serialize;
+use std::sync::Arc;
 
+use serde_json::{Value, json};
+
+use super::command_json::command_to_json;
 use super::format::ReplayEvent;
 use super::reader::{Record, Replay};
-use sim::{Command, HeroControl, PlayerId, Tick, TickRate};
+use sim::{Command, HeroControl, PlayerId, Rules, Tick, TickRate};
 
 /// Entry of an export.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// Tick of the entry.
     pub tick: Tick,
@@ -18,15 +21,13 @@ pub struct Said {
     /// Player concerned.
     pub player: PlayerId,
     /// Content of the entry.
-    #[serde(flatten)]
     pub word: Word,
 }
 
 /// Content of an entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Command, in the format of `--script`.
+    /// Command.
     Command(Command),
     /// Hero controls from now on.
     Hero(HeroControl),
@@ -67,14 +68,12 @@ pub fn said<R: Read + Seek>(replay: &mut Replay<R>) -> impl Iterator<Item = Said
 /// If it cannot be written.
 pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> io::Result<()> {
     let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
+    let rules = rules_of(replay);
     let mut table = csv::Writer::from_writer(out);
     table.write_record(["tick", "at_ms", "player", "name", "kind", "value"])?;
     for said in said(replay) {
-        let (kind, value) = match &said.word {
-            Word::Command(command) => ("command", serde_json::to_string(command)?),
-            Word::Hero(control) => ("hero", serde_json::to_string(control)?),
-            Word::Event(event) => ("event", serde_json::to_string(event)?),
-        };
+        let (kind, value) = said.word.to_json(rules.as_deref())?;
+        let value = value.to_string();
         let name = names.get(said.player.index()).map_or("", String::as_str);
         let (tick, at_ms, player) =
             (said.tick.to_string(), format!("{:.3}", said.at_ms), said.player.to_string());
@@ -89,14 +88,34 @@ pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> io:
 /// # Errors
 /// If it cannot be written.
 pub fn write_json<R: Read + Seek>(replay: &mut Replay<R>, mut out: impl Write) -> io::Result<()> {
+    let rules = rules_of(replay);
     out.write_all(b"[")?;
     for (index, said) in said(replay).enumerate() {
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut out, &said)?;
+        let (kind, value) = said.word.to_json(rules.as_deref())?;
+        let entry = json!({"tick": said.tick, "at_ms": said.at_ms, "player": said.player, kind: value});
+        serde_json::to_writer(&mut out, &entry)?;
     }
     out.write_all(b"\n]\n")?;
     out.flush()?;
     Ok(())
+}
+
+/// Returns the rules of the match, for the names of kinds.
+fn rules_of<R: Read + Seek>(replay: &Replay<R>) -> Option<Arc<Rules>> {
+    replay.header().setup().ok().map(|setup| setup.rules)
+}
+
+impl Word {
+    /// Returns the kind of content, and the content; commands in the format of `--script`.
+    fn to_json(&self, rules: Option<&Rules>) -> serde_json::Result<(&'static str, Value)> {
+        Ok(match (self, rules) {
+            (Self::Command(command), Some(rules)) => ("command", command_to_json(command, rules)),
+            (Self::Command(command), None) => ("command", serde_json::to_value(command)?),
+            (Self::Hero(control), _) => ("hero", serde_json::to_value(control)?),
+            (Self::Event(event), _) => ("event", serde_json::to_value(event)?),
+        })
+    }
 }
 
 impl Said {

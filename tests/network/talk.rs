@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::peers::{OTHER, Peer, address, body, pair, people, run};
 use net::message::{Choice, PacketId};
 use net::{ChatText, End, InputDelay, Lockstep, StallCause, Time, decode_inputs};
-use sim::{AttackBehaviour, Command, PlayerId, Tick, TickInputs};
+use sim::{Command, KindId, PlayerId, Tick, TickInputs};
 
 const LINKS: [&str; 3] =
     ["delay=1ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -239,7 +239,7 @@ fn want(now: Time, peer: &mut Peer) {
     peer.session.want_rematch(now);
 }
 
-fn choose(now: Time, peer: &mut Peer, hero: AttackBehaviour) {
+fn choose(now: Time, peer: &mut Peer, hero: KindId) {
     peer.session.submit_choice(now, Choice { hero, is_ready: true });
 }
 
@@ -262,11 +262,11 @@ fn the_same_peers_play_again_once_all_want_to() {
                         continue;
                     }
                     if seat < 2 && peer.games.len() == seat {
-                        choose(now, peer, AttackBehaviour::Archer);
+                        choose(now, peer, KindId(1));
                     }
                     want(now, peer);
                     // After the vote it is too late.
-                    choose(now, peer, AttackBehaviour::Swordsman);
+                    choose(now, peer, KindId(0));
                 }
             }
         });

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use crate::scripted::{header, recorded, recorded_by, recorded_with, script, setup, tick_limit};
+use crate::scripted::{header, recorded, recorded_by, recorded_with, rules, script, setup, tick_limit};
 use game::Script;
 use replay::{
     CutError, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, Word, compare,
@@ -331,7 +331,7 @@ fn what_was_said_can_be_said_again() {
     let lines: Vec<String> = lines
         .map(|row| serde_json::json!({"at_ms": row["at_ms"], "command": row["command"]}).to_string())
         .collect();
-    let again = Script::read(&lines.join("\n")).expect("a script");
+    let again = Script::read(&lines.join("\n"), &rules()).expect("a script");
     let of_player: Vec<Command> =
         commands.into_iter().filter(|said| said.1 == PlayerId(1)).map(|said| said.2).collect();
     assert_eq!(again.lines().iter().map(|line| line.command.clone()).collect::<Vec<_>>(), of_player);
