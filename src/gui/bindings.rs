@@ -332,8 +332,8 @@ impl Binding {
                 let kinds = kinds::selecting().into_iter().map(|(_, action)| action);
                 key_names_of([Action::SelectAll].into_iter().chain(kinds))
             }
-            Keys::Train => training_keys(),
-            Keys::RepeatTraining => format!("Shift + {}", training_keys()),
+            Keys::Train => training_keys().join(" "),
+            Keys::RepeatTraining => format!("Shift + {}", training_keys().join(" ")),
         }
     }
 
@@ -347,9 +347,10 @@ impl Binding {
     }
 }
 
-/// Returns the keys that train, in the order of the kinds.
-pub(crate) fn training_keys() -> String {
-    key_names_of(kinds::training().into_iter().map(|(_, action)| action))
+/// Returns the labels of the keys that train, in the order of the kinds.
+pub(crate) fn training_keys() -> Vec<String> {
+    let keys = kinds::training().into_iter().map(|(_, action)| key_name(action));
+    keys.filter(|key| !key.is_empty()).collect()
 }
 
 /// Joins the labels of the actions' keys, or the first and the last of consecutive digits.
@@ -398,6 +399,35 @@ mod tests {
         let card: Vec<String> =
             BINDINGS.iter().flat_map(|chapter| chapter.bindings).map(Binding::keys).collect();
         assert!(card.contains(&"F5 N".to_owned()) && card.contains(&"Shift + F5 N".to_owned()), "{card:?}");
+    }
+
+    #[test]
+    fn a_kind_of_a_file_has_its_keys_unless_they_mean_something_else() {
+        let mut rules = (*rules_in_play()).clone();
+        let mut pikeman = rules.minions[0].clone();
+        (pikeman.unit.name, pikeman.plural) = ("pikeman".parse().expect("a name"), None);
+        let key = |label: char| Some(label.try_into().expect("a key"));
+        (pikeman.train_key, pikeman.select_key) = (key('O'), key('H'));
+        rules.minions.push(pikeman);
+        use_rules(&Arc::new(rules.clone()));
+        let (train, select) = (Action::Train(KindId(2)), Action::SelectKind(KindId(2)));
+        assert_eq!((train.label(), select.label()), ("Train a pikeman".into(), "All pikemans".into()));
+        assert_eq!(action_of(KeyCode::O), Some(train));
+        assert_eq!(key_name(select), "", "H holds in a preset");
+        let card: Vec<_> = BINDINGS.iter().flat_map(|chapter| chapter.bindings).collect();
+        let lines: Vec<_> = card.iter().map(|line| (line.keys(), line.does())).collect();
+        assert!(
+            lines.contains(&("B N O".into(), "train a swordsman, an archer, a pikeman".into())),
+            "{lines:?}"
+        );
+        let mut choices = KeyChoices::default();
+        assert!(choices.bind(select, KeyCode::U));
+        put_in_force(&choices);
+        assert_eq!(action_of(KeyCode::U), Some(select));
+        // Too many to name each.
+        rules.minions.push(rules.minions[0].clone());
+        use_rules(&Arc::new(rules));
+        assert!(card.iter().any(|line| line.does() == "train one of a kind"));
     }
 
     /// Returns the rows of a table below a heading of the document.

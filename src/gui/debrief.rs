@@ -25,9 +25,9 @@ const TIPS: [Tip; 8] = [
         |course| course.tally.unspent_s * 5 >= course.seconds && course.tally.unspent_s >= 8,
         |course| {
             format!(
-                "For {} your supply lay unspent: train with {}, or Shift with a key to repeat.",
+                "For {} your supply lay unspent: train with {}, or Shift with them to repeat.",
                 clock(course.tally.unspent_s),
-                training_keys(),
+                training_keys().join(" and "),
             )
         },
     ),

@@ -202,10 +202,10 @@ fn duels(rules: &Rules, levels: [BotLevel; 2]) -> impl Iterator<Item = LineUp> +
 
 /// Both players with every pair of heroes.
 fn pairs(rules: &Rules, players: [BoutPlayer; 2]) -> impl Iterator<Item = LineUp> + use<> {
-    let heroes = rules.hero_kinds();
-    let pairs = heroes.clone().flat_map(move |a| heroes.clone().map(move |b| [a, b]));
+    let heroes: Vec<KindId> = rules.hero_kinds().collect();
+    let pairs: Vec<_> = heroes.iter().flat_map(|&a| heroes.iter().map(move |&b| [a, b])).collect();
     let side = |hero, player| BoutSeat { player, ..side(hero, BotLevel::Normal, Mix::Counter) };
-    pairs.map(move |[a, b]| duel([side(a, players[0]), side(b, players[1])]))
+    pairs.into_iter().map(move |[a, b]| duel([side(a, players[0]), side(b, players[1])]))
 }
 
 fn duel(sides: [BoutSeat; 2]) -> LineUp {
