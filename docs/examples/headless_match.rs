@@ -13,13 +13,13 @@ use net::{
     AdmissionRules, Architecture, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig, OnLoss,
     PlayerName, RoomCode, Settings,
 };
-use sim::{AttackBehaviour, TickRate, fingerprint};
+use sim::{KindId, TickRate, fingerprint};
 use transport::{PortChoice, Udp, clock};
 
 fn settings(name: &str) -> Result<Settings, Box<dyn Error>> {
     Ok(Settings {
         name: PlayerName::new(name)?,
-        hero: AttackBehaviour::Swordsman,
+        hero: KindId(0),
         is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),

@@ -9,8 +9,8 @@ use std::error::Error;
 use bot::{Bot, BotLevel};
 use game::data;
 use sim::{
-    AttackBehaviour, Command, ControlBehaviour, Outcome, PlayerId, PlayerInput, SELECTION_MAX, SeatSetup,
-    Selection, Setup, Target, Tick, TickInputs, TickRate, When, World,
+    Command, ControlBehaviour, KindId, Outcome, PlayerId, PlayerInput, SELECTION_MAX, SeatSetup, Selection,
+    Setup, Target, Tick, TickInputs, TickRate, When, World,
 };
 
 const MINE: PlayerId = PlayerId(0);
@@ -33,7 +33,8 @@ fn think(world: &World) -> PlayerInput {
     let minions = (0..state.units.len()).filter(is_minion).map(|row| state.units.id[row]);
     let minions: Selection = minions.take(SELECTION_MAX).collect();
     // An input holds at most COMMANDS_PER_TICK_MAX commands; what is not allowed does nothing.
-    input.commands.push(Command::Train(AttackBehaviour::Archer));
+    let archer = world.setup().rules.minion_named("archer");
+    input.commands.extend(archer.map(Command::Train));
     input.commands.push(Command::HeroGo(target));
     if !minions.is_empty() {
         input.commands.push(Command::AttackMove(minions, target, When::Now));
@@ -42,7 +43,7 @@ fn think(world: &World) -> PlayerInput {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Archer, team };
+    let seat = |team| SeatSetup { hero: KindId(1), team };
     let mut world = World::new(Setup {
         seed: 7,
         tick_rate: TickRate::HZ_60,

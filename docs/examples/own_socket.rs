@@ -12,7 +12,7 @@ use net::{
     Architecture, End, Event, Guest, GuestConfig, Host, HostConfig, InputDelay, Join, Lockstep, MatchConfig,
     OnLoss, PlayerName, RoomCode, Settings,
 };
-use sim::{AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint};
+use sim::{Command, KindId, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint};
 use transport::clock::now;
 
 /// Passes in what arrives within a millisecond, then takes out all datagrams and one event. A join, a room and a match all
@@ -38,7 +38,7 @@ macro_rules! drive {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The world before tick 0: both peers must have the same.
-    let (rules, map, hero) = (data::rules("standard")?, data::map("standard")?, AttackBehaviour::Archer);
+    let (rules, map, hero) = (data::rules("standard")?, data::map("standard")?, KindId(1));
     let (architecture, game, seed, tick_rate, ticks) = (Architecture::P2p, 0, 7, TickRate::HZ_60, Some(120));
     let seats = (0..2).map(|team| SeatSetup { hero, team }).collect();
     let world = World::new(Setup { seed, tick_rate, seats, rules: rules.clone(), map: map.clone() });

@@ -6,7 +6,10 @@ use super::Mix;
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, Rows, View, give, is_within};
 use sim::math::{Vec2, dist2};
-use sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, Tick, When};
+use sim::{
+    AttackBehaviour, CIRCLES_MAX, Command, ControlBehaviour, KindId, Order, SUPPLY, Selection, Target, Tick,
+    When,
+};
 
 /// An army below this strength, in percent of the enemies around it, retreats.
 const LOST: i32 = 60;
@@ -77,7 +80,7 @@ impl<'a> Army<'a> {
             return;
         }
         let of = |kind: AttackBehaviour| -> Rows {
-            self.main.iter().copied().filter(|&row| view.state.units.attack[row] == kind).collect()
+            self.main.iter().copied().filter(|&row| view.attack(row) == kind).collect()
         };
         if let Some(hero) = view.hero
             && self.has_time(middle, hero)
@@ -85,13 +88,12 @@ impl<'a> Army<'a> {
             self.follow(orders);
             return;
         }
-        let (swords, archers) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
+        let (swords, bows) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
         self.march(orders, &swords, self.plan.main);
-        let foe =
-            mean(view, &archers).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
+        let foe = mean(view, &bows).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
         match foe {
-            Some(foe) => self.focus(orders, &archers, foe),
-            None => self.march(orders, &archers, self.plan.main),
+            Some(foe) => self.focus(orders, &bows, foe),
+            None => self.march(orders, &bows, self.plan.main),
         }
     }
 
@@ -164,11 +166,8 @@ pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
     let at = view.player.index();
     let rules = &view.world.setup().rules;
     let kind = wanted_kind(view);
-    let cost = match kind {
-        AttackBehaviour::Swordsman => rules.swordsman_cost,
-        AttackBehaviour::Archer => rules.archer_cost,
-    };
-    let affordable = view.state.players.supply[at] >= i32::from(cost) * SUPPLY;
+    let Some(minion) = rules.minions.get(kind.index()) else { return };
+    let affordable = view.state.players.supply[at] >= i32::from(minion.cost) * SUPPLY;
     let room = view.state.minions(view.player) < usize::from(rules.minions_max)
         && view.state.players.training_len[at] < rules.training_max;
     if affordable && room && is_time_to_train(view) {
@@ -184,21 +183,30 @@ fn is_time_to_train(view: &View<'_>) -> bool {
     every == 0 || (now / period * period) % every < period
 }
 
-/// Returns the kind that the mix asks for. By default archers against swordsmen, who take long to reach them, and
-/// swordsmen against archers.
-fn wanted_kind(view: &View<'_>) -> AttackBehaviour {
-    use AttackBehaviour::{Archer, Swordsman};
-    let foes_of = |kind| view.foes().filter(|&foe| view.state.units.attack[foe] == kind).count();
-    let own_of = |kind| view.minions.iter().filter(|&&row| view.state.units.attack[row] == kind).count();
-    let wants_archer = match view.mix {
-        // Of ten minions, six archers if most enemies carry swords, else four.
+/// Returns the kind that the mix asks for. By default bows against swords, which take long to reach them, and swords
+/// against bows; of the kinds with the same attack the one of which there are fewest.
+fn wanted_kind(view: &View<'_>) -> KindId {
+    let rules = &view.world.setup().rules;
+    let own = |kind: KindId| view.minions.iter().filter(|&&row| view.state.units.kind[row] == kind).count();
+    let fewest = |kinds: &mut dyn Iterator<Item = KindId>| kinds.min_by_key(|&kind| own(kind));
+    let any = || fewest(&mut rules.minion_kinds()).unwrap_or_default();
+    match view.mix {
         Mix::Counter => {
-            let tenths = if foes_of(Swordsman) > foes_of(Archer) { 6 } else { 4 };
-            own_of(Archer) * 10 < (own_of(Archer) + own_of(Swordsman) + 1) * tenths
+            let attack = wanted_attack(view);
+            let has_it = |kind: &KindId| rules.unit(ControlBehaviour::Minion, *kind).attack == attack;
+            fewest(&mut rules.minion_kinds().filter(has_it)).unwrap_or_else(any)
         }
-        Mix::Swordsmen => false,
-        Mix::Archers => true,
-        Mix::Half => own_of(Archer) < own_of(Swordsman),
-    };
-    if wants_archer { Archer } else { Swordsman }
+        Mix::Only(kind) => kind,
+        Mix::Even => any(),
+    }
+}
+
+/// Returns the attack that does best against the enemies in view: of ten minions, six bows if most enemies carry
+/// swords, else four.
+fn wanted_attack(view: &View<'_>) -> AttackBehaviour {
+    use AttackBehaviour::{Archer, Swordsman};
+    let foes = |attack| view.foes().filter(|&foe| view.attack(foe) == attack).count();
+    let own = |attack| view.minions.iter().filter(|&&row| view.attack(row) == attack).count();
+    let tenths = if foes(Swordsman) > foes(Archer) { 6 } else { 4 };
+    if own(Archer) * 10 < (own(Archer) + own(Swordsman) + 1) * tenths { Archer } else { Swordsman }
 }

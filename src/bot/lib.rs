@@ -14,7 +14,7 @@ mod view;
 pub use probe::Probe;
 pub use sparring::Sparring;
 
-use sim::{Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
+use sim::{KindId, Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
 
 use army::Army;
 use plan::Plan;
@@ -39,12 +39,10 @@ pub enum Mix {
     /// Best mix against the enemies in view.
     #[default]
     Counter,
-    /// Swordsmen only.
-    Swordsmen,
-    /// Archers only.
-    Archers,
-    /// Equal numbers of both kinds.
-    Half,
+    /// One kind only.
+    Only(KindId),
+    /// Equal numbers of all kinds.
+    Even,
 }
 
 /// Bot in a seat.

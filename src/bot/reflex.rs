@@ -7,7 +7,7 @@ use sim::{AttackBehaviour, Direction, Tick, World};
 
 /// Minimum distance at which the centre of an arrow passes a hero's to miss, with a margin: 0.75 tiles.
 const CLEAR: Fx = Fx::from_bits(49_152);
-/// Maximum angle between a swordsman's facing and a hero that expects its attack, in 65,536ths of a turn.
+/// Maximum angle between the facing of a unit with a sword and a hero that expects its attack, in 65,536ths of a turn.
 const ARC: u16 = 0x1400;
 /// Arrows farther away than this are ignored, in milliseconds of flight.
 const SOON_MS: u32 = 600;
@@ -56,7 +56,7 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
     (apart < square(CLEAR)).then_some(((ticks, apart, seat), way))
 }
 
-/// Returns a direction away from the nearest swordsman that winds up an attack on the hero.
+/// Returns a direction away from the nearest sword that is raised against the hero.
 fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let state = world.state();
     let (units, team) = (&state.units, state.team_of(bot.player));
@@ -64,7 +64,7 @@ fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let raised = (0..units.len()).filter(|&row| {
         units.strike_at[row] != Tick::NEVER
             && units.strike_at[row] > latest
-            && units.attack[row] == AttackBehaviour::Swordsman
+            && world.unit_rules(row).attack == AttackBehaviour::Swordsman
             && state.team(row) != team
             && is_within(at, state.position(row), 2)
             && units.facing[row].to(Angle::of(at - state.position(row))).unsigned_abs() < ARC

@@ -1,6 +1,6 @@
 //! The opponent of the tutorial: it waits at home.
 
-use sim::{AttackBehaviour, Command, GameState, PlayerId, PlayerInput, TickRate, World};
+use sim::{Command, GameState, KindId, PlayerId, PlayerInput, TickRate, World};
 
 /// Number of minions that guard its core.
 const GUARDS: usize = 2;
@@ -39,7 +39,7 @@ impl Sparring {
         let is_moment =
             state.pause().is_none() && state.clock().0.is_multiple_of(self.rate.ticks_in_ms(PERIOD_MS));
         if is_moment && state.minions(self.player) < GUARDS && self.has_ready_enemy(state) {
-            input.commands.push(Command::Train(AttackBehaviour::Swordsman));
+            input.commands.push(Command::Train(KindId(0)));
         }
         input
     }

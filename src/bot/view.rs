@@ -6,8 +6,8 @@ use super::skill::Skill;
 use super::{Bot, Mix};
 use sim::math::{Fx, Vec2, dist2, square};
 use sim::{
-    COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, SELECTION_MAX, Tick,
-    World, random,
+    AttackBehaviour, COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId,
+    SELECTION_MAX, Tick, World, random,
 };
 
 /// Commands of one decision.
@@ -76,7 +76,12 @@ impl<'a> View<'a> {
 
     /// Returns the hit points left of the unit in `row`, in percent.
     pub(super) fn health(&self, row: usize) -> i32 {
-        i32::from(self.state.units.hp[row]) * 100 / i32::from(self.world.full_hp(row)).max(1)
+        i32::from(self.state.units.hp[row]) * 100 / i32::from(self.world.unit_rules(row).hp).max(1)
+    }
+
+    /// Returns the attack of the unit in `row`.
+    pub(super) fn attack(&self, row: usize) -> AttackBehaviour {
+        self.world.unit_rules(row).attack
     }
 
     /// Returns the strength of the unit in `row`.

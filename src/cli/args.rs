@@ -15,7 +15,7 @@ use game::ControllerChoice;
 use lab::Shard;
 use lab::compare::{CellSpec, Experiment, Topology};
 use net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
-use sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
+use sim::{PLAYERS_MAX, TickRate};
 
 pub(crate) use check::CheckArguments;
 #[cfg(feature = "gui")]
@@ -299,31 +299,6 @@ pub(crate) struct WatchBothArguments {
     pub(crate) seed: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Hero {
-    Swordsman,
-    Archer,
-}
-
-impl From<Hero> for AttackBehaviour {
-    fn from(hero: Hero) -> Self {
-        match hero {
-            Hero::Swordsman => Self::Swordsman,
-            Hero::Archer => Self::Archer,
-        }
-    }
-}
-
-impl From<AttackBehaviour> for Hero {
-    fn from(hero: AttackBehaviour) -> Self {
-        match hero {
-            AttackBehaviour::Swordsman => Self::Swordsman,
-            AttackBehaviour::Archer => Self::Archer,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
     On,
@@ -350,9 +325,9 @@ impl BotChoice {
         (self == Self::Probe).then(|| "endless".into())
     }
 
-    /// Returns the hero of this bot: the tutorial's rules make the archer harmless.
-    pub(crate) fn hero(self) -> Hero {
-        if self == Self::Sparring { Hero::Archer } else { Hero::Swordsman }
+    /// Whether this bot leads the last hero of the rules: the tutorial makes that one harmless.
+    pub(crate) fn leads_last_hero(self) -> bool {
+        self == Self::Sparring
     }
 
     pub(crate) const fn controller(self) -> ControllerChoice {

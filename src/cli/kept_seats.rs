@@ -10,12 +10,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::args::{Hero, JoinArguments};
+use super::args::JoinArguments;
 use super::paths;
 use game::text_file;
 use game::{Finished, MatchError, MatchOutcome};
 use net::{PlayerName, Refusal, Token};
-use sim::PlayerId;
+use sim::{KindName, PlayerId};
 
 /// Maximum number of kept seats: more people than play at one computer.
 const SEATS_MAX: usize = 4;
@@ -35,7 +35,7 @@ pub(crate) struct KeptSeat {
     pub(crate) room: String,
     token: String,
     name: Option<PlayerName>,
-    is_archer: bool,
+    hero: Option<KindName>,
     code: Option<String>,
     rules: Option<String>,
     map: Option<String>,
@@ -50,7 +50,7 @@ impl KeptSeat {
             room: room_text(room),
             token: token_text(token),
             name: game.player.name,
-            is_archer: matches!(game.player.hero, Hero::Archer),
+            hero: game.player.hero,
             code: game.network.room.clone(),
             // A file whose name is not Unicode must be given again.
             rules: game.terms.rules.as_deref().and_then(Path::to_str).map(str::to_owned),
@@ -69,7 +69,7 @@ impl KeptSeat {
         arguments.token = super::args::token(&self.token).ok();
         let game = &mut arguments.game;
         game.player.name = game.player.name.or(self.name);
-        game.player.hero = if self.is_archer { Hero::Archer } else { Hero::Swordsman };
+        game.player.hero = self.hero;
         game.player.is_ready = true;
         game.network.room = game.network.room.take().or_else(|| self.code.clone());
         game.terms.rules = game.terms.rules.take().or_else(|| self.rules.as_ref().map(PathBuf::from));

@@ -60,7 +60,6 @@ pub(crate) fn start_bot(
     let udp = Udp::bind(host.ip(), PortChoice::Any)?;
     let mut join = JoinArguments { seat: Some(seat), ..usual() };
     join.game.player.name = Some(bot_name(bot, is_only, seat)?);
-    join.game.player.hero = bot.hero();
     join.game.player.input_delay = game.player.input_delay;
     join.game.bot = Some(bot);
     join.game.terms.map = game.terms.map;

@@ -14,8 +14,9 @@ use super::console::shown;
 use super::headless::progress_bar;
 use super::paths;
 use super::{FAILED, FOUND};
-use replay::{OpenError, ReplayInfo, Verdict, VerifyReport};
-use sim::Tick;
+use game::data;
+use replay::{OpenError, ReplayHeader, ReplayInfo, ReplaySeat, Verdict, VerifyReport};
+use sim::{ControlBehaviour, KindName, Tick};
 
 /// Runs an action.
 pub(crate) fn run(action: ReplayAction) -> anyhow::Result<ExitCode> {
@@ -103,6 +104,13 @@ fn info(file: &Path) -> Looked {
     }
 }
 
+/// Names a seat's hero. The rules of another simulation build cannot be read: its heroes were those of the standard
+/// rules.
+fn hero_name(header: &ReplayHeader, seat: &ReplaySeat) -> Option<KindName> {
+    let rules = header.setup().map(|setup| setup.rules).or_else(|_| data::rules("standard")).ok()?;
+    Some(rules.unit(ControlBehaviour::Player, seat.setup.hero).name)
+}
+
 fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     // A complete file is `complete` here; only a simulation can tell whether it is `equal`.
     let verdict = info.verdict.as_str();
@@ -112,7 +120,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     let seats = |header: &replay::ReplayHeader| -> Vec<Value> {
         let seats = header.seats.iter();
         seats
-            .map(|seat| json!({"name": seat.name, "hero": seat.setup.hero.as_str(), "team": seat.setup.team}))
+            .map(|seat| json!({"name": seat.name, "hero": hero_name(header, seat), "team": seat.setup.team}))
             .collect()
     };
     let json = json!({

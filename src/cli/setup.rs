@@ -22,7 +22,7 @@ use net::{
     ALTERNATIVES_MAX, AdmissionRules, Architecture, BITS_PER_S_USUAL, GuestConfig, Host, HostConfig, Join,
     MatchConfig, OnLoss, PlayerName, READY_WITHIN_USUAL, Refusal, RoomCode, ServerConfig, Settings, Token,
 };
-use sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
+use sim::{KindId, Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use transport::discovery::ask_version;
 use transport::{PortChoice, Udp, clock};
 
@@ -149,7 +149,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     let Decided { config, beacon, rules, map } = decide(&server, Architecture::P2p, port)?;
     let config = MatchConfig { is_fair: arguments.fair, ..config };
     let seed = config.seed;
-    let settings = settings(game)?;
+    let settings = settings(game, &rules)?;
     let host = HostConfig {
         config,
         room_code: room_code(&game.network),
@@ -254,8 +254,9 @@ pub(crate) fn join(
         token: arguments.token,
         via: arguments.via.iter().copied().take(PLAYERS_MAX - 1).collect(),
     };
+    let settings = settings(game, &*known_rules(rules.as_ref())?)?;
     let options = options(game, rules, map, None)?;
-    let session = Join::new(clock::now(), settings(game)?, guest, entropy()?);
+    let session = Join::new(clock::now(), settings, guest, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
 }
 
@@ -290,10 +291,22 @@ pub(crate) fn other_version(error: &MatchError, hosts: &[SocketAddr]) -> Option<
     is_refused.then(|| ask_version(hosts, VERSION_WITHIN)).flatten()
 }
 
-fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
+/// Returns the hero that a player leads by these rules.
+fn hero(game: &MatchArguments, rules: &Rules) -> anyhow::Result<KindId> {
+    let Some(name) = game.player.hero else {
+        let last = rules.hero_kinds().next_back().filter(|_| game.bot().leads_last_hero());
+        return Ok(last.unwrap_or_default());
+    };
+    rules.hero_named(name.as_str()).with_context(|| {
+        let heroes: Vec<_> = rules.heroes.iter().map(|hero| hero.name.as_str()).collect();
+        format!("the rules {} have no hero {name}; they have {}", rules.name, heroes.join(", "))
+    })
+}
+
+fn settings(game: &MatchArguments, rules: &Rules) -> anyhow::Result<Settings> {
     Ok(Settings {
         name: game.player.name.map_or_else(default_name, Ok)?,
-        hero: game.player.hero.into(),
+        hero: hero(game, rules)?,
         is_ready: game.player.is_ready,
         input_delay: game.player.input_delay,
         timeout: game.network.timeout,
@@ -321,6 +334,7 @@ fn options(
     let trace = player.trace.as_ref().map(|path| {
         Trace::create(path).with_context(|| format!("cannot write the trace {}", path.display()))
     });
+    let known = known_rules(rules.as_ref())?;
     let inject = game.inject_desync.as_ref();
     if let (Some(inject), Some(ticks)) = (inject, game.terms.ticks) {
         inject.check(ticks)?;
@@ -330,7 +344,7 @@ fn options(
         map,
         first: None,
         controller: Some(game.bot().controller()),
-        script: player.script.as_deref().map(script).transpose()?,
+        script: player.script.as_deref().map(|file| script(file, &known)).transpose()?,
         record: paths::replay_path(game.output.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,
         prediction: player.prediction == Switch::On,
@@ -343,13 +357,20 @@ fn options(
     })
 }
 
-fn script(file: &Path) -> anyhow::Result<Script> {
-    let read = || -> anyhow::Result<Script> { Ok(Script::read(&text_file::read(file, SCRIPT_BYTES_MAX)?)?) };
+fn script(file: &Path, rules: &Rules) -> anyhow::Result<Script> {
+    let read =
+        || -> anyhow::Result<Script> { Ok(Script::read(&text_file::read(file, SCRIPT_BYTES_MAX)?, rules)?) };
     read().with_context(|| format!("{} is not a script of commands", file.display()))
 }
 
 fn rules(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Rules>>> {
     Ok(terms.rules.as_deref().map(data::rules).transpose()?)
+}
+
+/// Returns the rules by whose names a player speaks: a guest without rules of its own plays by built-in ones, which all
+/// have the kinds of the standard ones.
+fn known_rules(given: Option<&Arc<Rules>>) -> anyhow::Result<Arc<Rules>> {
+    Ok(given.cloned().map_or_else(|| data::rules("standard"), Ok)?)
 }
 
 fn map(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Map>>> {

@@ -205,11 +205,11 @@ impl DesyncBundle {
 mod tests {
     use super::*;
     use crate::data;
-    use sim::AttackBehaviour;
+    use sim::KindId;
 
     /// Builds the bundle of a match in which seat 1 computed tick 5 incorrectly.
     fn bundle() -> DesyncBundle {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let seat = |team| SeatSetup { hero: KindId(0), team };
         let setup = Setup {
             seed: 3,
             tick_rate: TickRate::HZ_60,
@@ -259,7 +259,7 @@ mod tests {
             (|b| b.inputs.tick = Tick(9)) as fn(&mut DesyncBundle),
             |b| b.before.truncate(10),
             |b| b.seats.truncate(1),
-            |b| b.rules.swordsman.hp = 0,
+            |b| b.rules.minions[0].unit.hp = 0,
             |b| b.tick = Tick(6),
         ] {
             let mut bundle = bundle();

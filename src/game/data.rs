@@ -21,9 +21,11 @@ use super::text_file::{self, TextError};
 use crate::text_file::Escaped;
 use maps::parse_map;
 use net::{MatchConfig, Roster};
-use sim::{GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
+use rules::parse_rules;
+use sim::{GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, World, fingerprint};
 
 mod maps;
+mod rules;
 
 const RULES: [(&str, &str); 2] = [
     ("standard", include_str!("../../assets/rules/standard.toml")),
@@ -259,9 +261,11 @@ impl From<Title> for String {
 }
 
 /// Decimal number from `MIN` to `MAX`, all in thousandths.
+#[derive(Clone, Copy)]
 struct Decimal<const MIN: i32, const MAX: i32>(i32);
 
 /// Integer from `MIN` to `MAX`.
+#[derive(Clone, Copy)]
 struct Whole<const MIN: i32, const MAX: i32>(i32);
 
 /// Number as written in the file.
@@ -344,126 +348,13 @@ impl From<Turning> for u32 {
     }
 }
 
-// Rules.
-
-/// Declares the file format of a struct of the rules: each field with the type that gives its range.
-macro_rules! file_of {
-    (
-        $file:ident => $rules:ident;
-        $($(#[$attribute:meta])* $field:ident $(as $key:literal)?: $type:ty,)*
-        $(; $fixed:ident = $value:expr)?
-    ) => {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct $file {
-            $($(#[$attribute])* $(#[serde(rename = $key)])? $field: $type,)*
-        }
-
-        impl From<$file> for $rules {
-            fn from(file: $file) -> Self {
-                Self { $($field: file.$field.into(),)* $($fixed: $value)? }
-            }
-        }
-    };
-}
-
-file_of! { SwordFile => UnitRules;
-    hp: Whole<1, 10_000>,
-    speed: Decimal<100, 12_000>,
-    radius: Decimal<200, 1_000>,
-    reach: Decimal<500, 4_000>,
-    damage: Whole<0, 10_000>,
-    cooldown_ms as "cooldown": Decimal<100, 30_000>,
-    windup_ms as "windup": Decimal<0, 5_000>,
-    ; arrow_speed = 0
-}
-
-file_of! { BowFile => UnitRules;
-    hp: Whole<1, 10_000>,
-    speed: Decimal<100, 12_000>,
-    radius: Decimal<200, 1_000>,
-    reach: Decimal<1_000, 20_000>,
-    damage: Whole<0, 10_000>,
-    cooldown_ms as "cooldown": Decimal<100, 30_000>,
-    windup_ms as "windup": Decimal<0, 5_000>,
-    arrow_speed: Decimal<1_000, 30_000>,
-}
-
-file_of! { RulesFile => Rules;
-    name: Title,
-    swordsman: SwordFile,
-    archer: BowFile,
-    sword_hero: SwordFile,
-    archer_hero: BowFile,
-    arrow_radius: Decimal<10, 500>,
-    arc_half as "arc": Opening,
-    turn_per_s as "turn": Turning,
-    aggro: Decimal<1_000, 20_000>,
-    archer_keeps: Decimal<0, 20_000>,
-    dash_length: Decimal<500, 10_000>,
-    dash_ms as "dash": Decimal<100, 2_000>,
-    dash_cooldown_ms as "dash_cooldown": Decimal<0, 600_000>,
-    banner_radius: Decimal<0, 20_000>,
-    banner_ms as "banner": Decimal<0, 600_000>,
-    banner_cooldown_ms as "banner_cooldown": Decimal<0, 600_000>,
-    banner_cooldown_percent: Whole<10, 100>,
-    regeneration_per_s: Whole<0, 1_000>,
-    regeneration_after_ms as "regeneration_after": Decimal<0, 600_000>,
-    respawn_ms as "respawn": Decimal<0, 600_000>,
-    respawn_per_minute_ms as "respawn_per_minute": Decimal<0, 60_000>,
-    start_swordsmen: Whole<0, 125>,
-    start_archers: Whole<0, 125>,
-    minions_max: Whole<0, 250>,
-    supply_per_minute: Whole<0, 6_000>,
-    circle_supply_per_minute: Whole<0, 6_000>,
-    behind_supply_percent: Whole<0, 1_000>,
-    supply_max: Whole<0, 1_000>,
-    supply_start: Whole<0, 1_000>,
-    swordsman_cost: Whole<0, 1_000>,
-    archer_cost: Whole<0, 1_000>,
-    training_ms as "training": Decimal<0, 600_000>,
-    training_max: Whole<0, 8>,
-    escalation_ms as "escalation": Decimal<0, 3_600_000>,
-    circle_radius: Decimal<500, 10_000>,
-    capture_ms as "capture": Decimal<100, 600_000>,
-    capture_least_ms as "capture_least": Decimal<100, 600_000>,
-    capture_decay_ms as "capture_decay": Decimal<100, 600_000>,
-    core_hp: Whole<1, 1_000_000>,
-    core_radius: Decimal<500, 4_000>,
-    hero_core_percent: Whole<0, 100>,
-    hero_score: Whole<0, 1_000>,
-    score_to_win: Whole<1, 1_000_000>,
-    sudden_death_ms as "sudden_death": Decimal<0, 3_600_000>,
-    burn_shared: Whole<1, 1_000_000>,
-    burn_behind: Whole<1, 1_000_000>,
-    #[serde(default)]
-    endless: bool,
-}
-
-fn parse_rules(source: &Source<'_>) -> Result<Rules, DataError> {
-    let rules = Rules::from(source.parse::<RulesFile>()?);
-    let at =
-        |field: &str| source.text.find(&format!("\n{field}")).map_or(0, |newline| newline.saturating_add(1));
-    let starts_with = u32::from(rules.start_swordsmen).saturating_add(rules.start_archers.into());
-    if starts_with > u32::from(rules.minions_max) {
-        return Err(source.invalid(at("minions_max"), "fewer than a player starts with"));
-    }
-    if rules.supply_start > rules.supply_max {
-        return Err(source.invalid(at("supply_start"), "more than supply_max"));
-    }
-    if rules.capture_least_ms > rules.capture_ms {
-        return Err(source.invalid(at("capture_least"), "longer than capture"));
-    }
-    Ok(rules)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STANDARD_RULES: &str = RULES[0].1;
+    pub(super) const STANDARD_RULES: &str = RULES[0].1;
 
-    fn rules_error(from: &str, to: &str) -> String {
+    pub(super) fn rules_error(from: &str, to: &str) -> String {
         assert!(STANDARD_RULES.contains(from));
         let text = STANDARD_RULES.replacen(from, to, 1);
         parse_rules(&Source { file: "r.toml", text: &text }).expect_err(to).to_string()
@@ -481,60 +372,9 @@ mod tests {
         assert_eq!((&*rules.name, &*map.name), (TUTORIAL, TUTORIAL));
         assert!(embedded_rules().all(|other| other.name != TUTORIAL));
         assert!(embedded_maps().all(|other| other.name != TUTORIAL));
-        let apart = rules.sword_hero.radius + rules.archer_hero.radius;
-        assert!(rules.archer_hero.reach < apart && rules.archer_hero.damage == 0, "a harmless hero");
-    }
-
-    #[test]
-    fn decimals_become_exact_thousandths() {
-        let rules = rules("standard").expect("built in");
-        assert_eq!(rules.swordsman.speed, 3_600);
-        assert_eq!(rules.archer.windup_ms, 300);
-        assert_eq!(rules.arc_half, 4_096);
-        assert_eq!(rules.turn_per_s, 98_304);
-    }
-
-    #[test]
-    fn endless_differs_from_standard_in_its_end_and_one_swordsman() {
-        let (standard, endless) = (rules("standard").expect("built in"), rules("endless").expect("built in"));
-        let expected =
-            Rules { name: "standard".into(), endless: false, start_swordsmen: 3, ..(*endless).clone() };
-        assert_eq!(*standard, expected);
-        assert!(endless.endless);
-    }
-
-    #[test]
-    fn errors_name_file_line_and_field() {
-        let line = STANDARD_RULES.lines().position(|line| line.starts_with("aggro")).expect("there") + 1;
-        let error = rules_error("aggro = 7.0", "aggro = 99.0");
-        assert!(error.starts_with(&format!("r.toml:{line}: aggro: 99 is not from 1 to 20")), "{error}");
-        // A fault of the syntax at a letter of several bytes.
-        let error = rules_error("aggro = 7.0", "aggro = ö");
-        assert!(error.starts_with(&format!("r.toml:{line}: aggro: ")), "{error}");
-    }
-
-    #[test]
-    fn rules_out_of_range_are_refused() {
-        for (from, to, why) in [
-            ("speed = 3.6", "speed = 3.60001", "more than three decimal places"),
-            ("speed = 3.6", "speed = nan", "not from"),
-            ("hp = 100", "hp = 40000", "not from 1 to 10000"),
-            ("hp = 100", "hp = 1.5", "invalid type"),
-            ("aggro = 7.0", "agro = 7.0", "unknown field"),
-            ("training_max = 5", "training_max = 9", "not from 0 to 8"),
-            (
-                "name = \"standard\"",
-                &format!("name = \"{}\"", "x".repeat(49)),
-                "49 bytes are not from 1 to 48",
-            ),
-            ("name = \"standard\"", "name = \"\\u001b[2J\"", "control characters"),
-            ("minions_max = 7", "minions_max = 4", "fewer than"),
-            ("supply_start = 3", "supply_start = 21", "more than"),
-            ("capture_least = 2.0", "capture_least = 5.0", "longer than"),
-        ] {
-            let error = rules_error(from, to);
-            assert!(error.contains(why), "{to}: {error}");
-        }
+        let harmless = rules.heroes.last().expect("a hero");
+        let apart = rules.heroes[0].radius + harmless.radius;
+        assert!(harmless.reach < apart && harmless.damage == 0, "a harmless hero");
     }
 
     #[test]

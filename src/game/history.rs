@@ -256,12 +256,12 @@ fn is_alone(world: &World, player: PlayerId) -> bool {
 mod tests {
     use super::*;
     use crate::data;
-    use sim::{AttackBehaviour, Command, SeatSetup, Setup, TickInputs, TickRate};
+    use sim::{Command, KindId, SeatSetup, Setup, TickInputs, TickRate};
 
     const ME: PlayerId = PlayerId(0);
 
     fn world() -> World {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let seat = |team| SeatSetup { hero: KindId(0), team };
         World::new(Setup {
             seed: 1,
             tick_rate: TickRate::new(30).expect("an allowed rate"),
@@ -325,7 +325,7 @@ mod tests {
             unit: sim::UnitId::NONE,
             owner: PlayerId(1),
             control,
-            attack: AttackBehaviour::Archer,
+            kind: KindId(1),
             at: sim::math::Vec2::default(),
         };
         for second in [20, 40, 41, 42, 45] {

@@ -14,7 +14,7 @@ use net::{
     MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, Settings,
 };
 use replay::{End, Replay};
-use sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
+use sim::{KindId, PlayerId, Tick, TickRate, fingerprint};
 use transport::{PortChoice, Udp, clock};
 
 /// Tick in which the panic is injected.
@@ -28,7 +28,7 @@ fn socket() -> Udp {
 fn settings() -> Settings {
     Settings {
         name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
+        hero: KindId(0),
         is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(20),

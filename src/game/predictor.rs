@@ -207,10 +207,10 @@ fn held(state: &GameState, player: PlayerId) -> HeroControl {
 mod tests {
     use super::*;
     use net::encode_input;
-    use sim::{AttackBehaviour, Command, PlayerInput, SeatSetup, Setup, TickRate};
+    use sim::{Command, KindId, PlayerInput, SeatSetup, Setup, TickRate};
 
     fn world() -> World {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let seat = |team| SeatSetup { hero: KindId(0), team };
         World::new(Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,

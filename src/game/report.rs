@@ -159,10 +159,10 @@ fn parts_that_differ(a: Option<StateHash>, b: Option<StateHash>) -> Vec<&'static
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::{AttackBehaviour, SeatSetup, Setup, TickRate, World};
+    use sim::{KindId, SeatSetup, Setup, TickRate, World};
 
     fn world() -> World {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let seat = |team| SeatSetup { hero: KindId(0), team };
         World::new(Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,

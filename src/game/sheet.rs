@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::outcome::MatchOutcome;
 use super::recording::Recording;
 use net::{PlayerName, Roster};
-use sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, World};
+use sim::{ControlBehaviour, KindName, PLAYERS_MAX, PlayerId, Tick, World};
 
 /// Result sheet of a match, as one peer or its server has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct SeatResult {
     pub name: PlayerName,
     /// The player's team.
     pub team: u8,
-    /// The player's hero.
-    pub hero: AttackBehaviour,
+    /// Kind of the player's hero.
+    pub hero: KindName,
     /// Points of the team.
     pub score: i32,
     /// Units lost.
@@ -61,7 +61,7 @@ impl MatchSheet {
         let seats = roster.iter().enumerate().map(|(index, seat)| SeatResult {
             name: seat.name,
             team: seat.team,
-            hero: seat.hero,
+            hero: setup.rules.unit(ControlBehaviour::Player, seat.hero).name,
             score: players.score[index],
             deaths: players.deaths[index],
             captures: players.captures[index],

@@ -220,8 +220,8 @@ mod tests {
     use sim::{Event, Tick, TickInputs};
 
     fn world() -> World {
-        use sim::{AttackBehaviour, SeatSetup, TickRate};
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        use sim::{KindId, SeatSetup, TickRate};
+        let seat = |team| SeatSetup { hero: KindId(0), team };
         World::new(Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,

@@ -96,7 +96,7 @@ impl Alerts {
 mod tests {
     use game::data;
     use sim::math;
-    use sim::{AttackBehaviour, PlayerId, Tick, UnitId};
+    use sim::{KindId, PlayerId, Tick, UnitId};
 
     use super::*;
     use crate::gui::test_view::test_view;
@@ -135,7 +135,7 @@ mod tests {
             unit: UnitId { index: 0, generation: 0 },
             owner: PlayerId(player),
             control,
-            attack: AttackBehaviour::Swordsman,
+            kind: KindId(0),
             at: math::Vec2 { x: math::Fx::from_num(3), y: math::Fx::from_num(-2) },
         };
         use ControlBehaviour::{Minion, Player};

@@ -4,15 +4,18 @@
 
 mod key_choices;
 mod key_names;
+mod kinds;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use macroquad::miniquad::KeyCode;
-use sim::AttackBehaviour;
+use sim::{KindId, Rules};
 
 pub(crate) use key_choices::{KeyChoices, Preset};
 pub(crate) use key_names::name_of as us_name;
+pub(crate) use kinds::{rules_in_play, with_article};
 
 /// Meaning of a key in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +33,12 @@ pub(crate) enum Action {
     Hold,
     Follow,
     SelectAll,
-    SelectArchers,
-    SelectSwordsmen,
+    /// Select all minions of a kind of the rules in play.
+    SelectKind(KindId),
     /// Select the group; with Ctrl, assign the selection to it.
     Group(usize),
-    /// Train one; with Shift, repeatedly.
-    Train(AttackBehaviour),
+    /// Train one of a kind of the rules in play; with Shift, repeatedly.
+    Train(KindId),
     LockCamera,
     /// Held: show the scores of all seats.
     Scores,
@@ -59,7 +62,7 @@ impl Action {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let mut last = None;
         // The keys of one action are adjacent.
-        defaults().map(|(_, action)| action).filter(move |&action| last.replace(action) != Some(action))
+        entries().map(|(_, action)| action).filter(move |&action| last.replace(action) != Some(action))
     }
 
     /// Returns a short label for the list of keys.
@@ -77,11 +80,9 @@ impl Action {
             Self::Hold => "Hold".into(),
             Self::Follow => "Follow the hero".into(),
             Self::SelectAll => "All minions".into(),
-            Self::SelectArchers => "All archers".into(),
-            Self::SelectSwordsmen => "All swordsmen".into(),
+            Self::SelectKind(kind) => kinds::about(kind, |minion| format!("All {}", minion.plural())),
             Self::Group(index) => format!("Group {}", index + 1),
-            Self::Train(AttackBehaviour::Swordsman) => "Train a swordsman".into(),
-            Self::Train(AttackBehaviour::Archer) => "Train an archer".into(),
+            Self::Train(kind) => kinds::about(kind, |minion| format!("Train {}", with_article(minion))),
             Self::LockCamera => "Follow with the view".into(),
             Self::Scores => "Scores".into(),
             Self::NetGraph => "Network graph".into(),
@@ -110,7 +111,7 @@ impl Action {
 /// Line of the help card.
 pub(crate) struct Binding {
     keys: Keys,
-    pub(crate) does: &'static str,
+    does: &'static str,
 }
 
 /// Keys that a line documents.
@@ -119,8 +120,12 @@ enum Keys {
     Mouse(&'static str),
     /// Default keys of actions, and the text that follows them.
     Bound(&'static [(KeyCode, Action)], &'static str),
-    /// Shift with keys that another line binds.
-    Shifted(&'static [Action]),
+    /// The key of all minions, and those of each kind.
+    Select(KeyCode),
+    /// Keys that train one of each kind.
+    Train,
+    /// Shift with the keys that train.
+    RepeatTraining,
 }
 
 /// Section of the help card.
@@ -166,14 +171,7 @@ pub(crate) const BINDINGS: &[Chapter] = &[
         bindings: &[
             mouse("Click, drag", "select; Shift adds, Ctrl removes"),
             mouse("Double click", "all of that kind on screen"),
-            bound(
-                &[
-                    (KeyCode::E, Action::SelectAll),
-                    (KeyCode::R, Action::SelectArchers),
-                    (KeyCode::V, Action::SelectSwordsmen),
-                ],
-                "all minions, archers, swordsmen",
-            ),
+            Binding { keys: Keys::Select(KeyCode::E), does: "" },
             bound(
                 &[
                     (KeyCode::Key1, Action::Group(0)),
@@ -200,20 +198,8 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                 "stop, hold, follow your hero",
             ),
             mouse("Click your core", "then right click: set the rally point"),
-            bound(
-                &[
-                    (KeyCode::B, Action::Train(AttackBehaviour::Swordsman)),
-                    (KeyCode::N, Action::Train(AttackBehaviour::Archer)),
-                ],
-                "train a swordsman, an archer",
-            ),
-            Binding {
-                keys: Keys::Shifted(&[
-                    Action::Train(AttackBehaviour::Swordsman),
-                    Action::Train(AttackBehaviour::Archer),
-                ]),
-                does: "repeat its training, or stop",
-            },
+            Binding { keys: Keys::Train, does: "" },
+            Binding { keys: Keys::RepeatTraining, does: "repeat its training, or stop" },
         ],
     },
     Chapter {
@@ -244,32 +230,56 @@ pub(crate) const BINDINGS: &[Chapter] = &[
     },
 ];
 
-/// Iterates over the default key of every action; an action may have two.
+/// Iterates over all actions with their default keys; an action may have two, or none.
+fn entries() -> impl Iterator<Item = (Option<KeyCode>, Action)> {
+    BINDINGS.iter().flat_map(|chapter| chapter.bindings).flat_map(|binding| match binding.keys {
+        Keys::Bound(actions, _) => actions.iter().map(|&(key, action)| (Some(key), action)).collect(),
+        Keys::Select(key) => {
+            let all = [(Some(key), Action::SelectAll)].into_iter();
+            all.chain(kinds::selecting()).collect()
+        }
+        Keys::Train => kinds::training(),
+        Keys::Mouse(_) | Keys::RepeatTraining => Vec::new(),
+    })
+}
+
+/// Iterates over the default keys of all actions.
 fn defaults() -> impl Iterator<Item = (KeyCode, Action)> {
-    let all = BINDINGS.iter().flat_map(|chapter| chapter.bindings);
-    let bound = all.filter_map(|binding| match binding.keys {
-        Keys::Bound(actions, _) => Some(actions),
-        _ => None,
+    entries().filter_map(|(key, action)| Some((key?, action)))
+}
+
+/// Whether the table or a preset gives this key to an action that is not about a kind.
+fn is_taken(key: KeyCode) -> bool {
+    let in_table = BINDINGS.iter().flat_map(|chapter| chapter.bindings).any(|binding| match binding.keys {
+        Keys::Bound(actions, _) => actions.iter().any(|&(bound, _)| bound == key),
+        Keys::Select(bound) => bound == key,
+        _ => false,
     });
-    bound.flatten().copied()
+    in_table || key_choices::is_in_preset(key)
 }
 
 thread_local! {
     /// Bindings in effect; the window has one thread.
-    static IN_FORCE: RefCell<(Preset, Vec<(KeyCode, Action)>)> =
-        RefCell::new((Preset::Standard, defaults().collect()));
+    static IN_FORCE: RefCell<(KeyChoices, Vec<(KeyCode, Action)>)> =
+        RefCell::new((KeyChoices::default(), defaults().collect()));
     /// Labels of the keys of the player's keyboard that differ from those of a US keyboard.
     static LABELS: RefCell<Vec<(KeyCode, String)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Applies these bindings to the game and to everything that names keys.
 pub(crate) fn put_in_force(choices: &KeyChoices) {
-    IN_FORCE.replace((choices.preset, choices.keys()));
+    IN_FORCE.replace((choices.clone(), choices.keys()));
+}
+
+/// Gives the kinds of minions of these rules their keys.
+pub(crate) fn use_rules(rules: &Arc<Rules>) {
+    kinds::replace(rules);
+    IN_FORCE.with_borrow_mut(|(choices, keys)| *keys = choices.keys());
 }
 
 /// Returns the preset in effect: it decides the effect of a right click.
 pub(crate) fn preset() -> Preset {
-    IN_FORCE.with_borrow(|(preset, _)| *preset)
+    IN_FORCE.with_borrow(|(choices, _)| choices.preset)
 }
 
 /// Returns the action of a key; the first one in the table if it has two.
@@ -318,14 +328,34 @@ impl Binding {
             Keys::Bound(actions, after) => {
                 format!("{}{after}", key_names_of(actions.iter().map(|&(_, action)| action)))
             }
-            Keys::Shifted(actions) => format!("Shift + {}", key_names_of(actions.iter().copied())),
+            Keys::Select(_) => {
+                let kinds = kinds::selecting().into_iter().map(|(_, action)| action);
+                key_names_of([Action::SelectAll].into_iter().chain(kinds))
+            }
+            Keys::Train => training_keys().join(" "),
+            Keys::RepeatTraining => format!("Shift + {}", training_keys().join(" ")),
+        }
+    }
+
+    /// Returns the effect as printed on the card.
+    pub(crate) fn does(&self) -> String {
+        match self.keys {
+            Keys::Select(_) => kinds::selecting_does(),
+            Keys::Train => kinds::training_does(),
+            _ => self.does.to_owned(),
         }
     }
 }
 
+/// Returns the labels of the keys that train, in the order of the kinds.
+pub(crate) fn training_keys() -> Vec<String> {
+    let keys = kinds::training().into_iter().map(|(_, action)| key_name(action));
+    keys.filter(|key| !key.is_empty()).collect()
+}
+
 /// Joins the labels of the actions' keys, or the first and the last of consecutive digits.
 fn key_names_of(actions: impl Iterator<Item = Action>) -> String {
-    let mut names: Vec<String> = actions.map(key_name).collect();
+    let mut names: Vec<String> = actions.map(key_name).filter(|name| !name.is_empty()).collect();
     names.dedup();
     let numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
     let counts_up = numbers.len() == names.len() && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]);
@@ -357,18 +387,47 @@ mod tests {
 
     #[test]
     fn buttons_name_the_keys_in_effect() {
-        assert_eq!(key_name(Action::Train(AttackBehaviour::Swordsman)), "B");
-        assert_eq!(key_name(Action::Train(AttackBehaviour::Archer)), "N");
+        assert_eq!(key_name(Action::Train(KindId(0))), "B");
+        assert_eq!(key_name(Action::Train(KindId(1))), "N");
         assert_eq!(key_name(Action::Group(9)), "");
         let mut choices = KeyChoices::default();
-        choices.bind(Action::Train(AttackBehaviour::Swordsman), KeyCode::F5);
+        choices.bind(Action::Train(KindId(0)), KeyCode::F5);
         put_in_force(&choices);
-        assert_eq!(key_name(Action::Train(AttackBehaviour::Swordsman)), "F5");
-        assert_eq!(action_of(KeyCode::F5), Some(Action::Train(AttackBehaviour::Swordsman)));
+        assert_eq!(key_name(Action::Train(KindId(0))), "F5");
+        assert_eq!(action_of(KeyCode::F5), Some(Action::Train(KindId(0))));
         assert_eq!(action_of(KeyCode::B), None);
         let card: Vec<String> =
             BINDINGS.iter().flat_map(|chapter| chapter.bindings).map(Binding::keys).collect();
         assert!(card.contains(&"F5 N".to_owned()) && card.contains(&"Shift + F5 N".to_owned()), "{card:?}");
+    }
+
+    #[test]
+    fn a_kind_of_a_file_has_its_keys_unless_they_mean_something_else() {
+        let mut rules = (*rules_in_play()).clone();
+        let mut pikeman = rules.minions[0].clone();
+        (pikeman.unit.name, pikeman.plural) = ("pikeman".parse().expect("a name"), None);
+        let key = |label: char| Some(label.try_into().expect("a key"));
+        (pikeman.train_key, pikeman.select_key) = (key('O'), key('H'));
+        rules.minions.push(pikeman);
+        use_rules(&Arc::new(rules.clone()));
+        let (train, select) = (Action::Train(KindId(2)), Action::SelectKind(KindId(2)));
+        assert_eq!((train.label(), select.label()), ("Train a pikeman".into(), "All pikemans".into()));
+        assert_eq!(action_of(KeyCode::O), Some(train));
+        assert_eq!(key_name(select), "", "H holds in a preset");
+        let card: Vec<_> = BINDINGS.iter().flat_map(|chapter| chapter.bindings).collect();
+        let lines: Vec<_> = card.iter().map(|line| (line.keys(), line.does())).collect();
+        assert!(
+            lines.contains(&("B N O".into(), "train a swordsman, an archer, a pikeman".into())),
+            "{lines:?}"
+        );
+        let mut choices = KeyChoices::default();
+        assert!(choices.bind(select, KeyCode::U));
+        put_in_force(&choices);
+        assert_eq!(action_of(KeyCode::U), Some(select));
+        // Too many to name each.
+        rules.minions.push(rules.minions[0].clone());
+        use_rules(&Arc::new(rules));
+        assert!(card.iter().any(|line| line.does() == "train one of a kind"));
     }
 
     /// Returns the rows of a table below a heading of the document.
@@ -385,7 +444,7 @@ mod tests {
         let card = BINDINGS.iter().flat_map(|chapter| {
             chapter.bindings.iter().enumerate().map(|(place, binding)| {
                 let title = if place == 0 { format!(" {} ", chapter.title) } else { "  ".into() };
-                format!("|{title}| {} | {} |", binding.keys(), binding.does)
+                format!("|{title}| {} | {} |", binding.keys(), binding.does())
             })
         });
         assert_eq!(rows("## Keys"), card.collect::<Vec<_>>());

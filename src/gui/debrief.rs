@@ -1,9 +1,9 @@
 //! The debriefing of a match: its highlights, and one tip for its player.
 
 use game::{Moment, Tally};
-use sim::{AttackBehaviour, PlayerId};
+use sim::PlayerId;
 
-use super::bindings::{Action, key_name};
+use super::bindings::{Action, key_name, training_keys};
 
 /// Facts on which tips depend.
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +25,9 @@ const TIPS: [Tip; 8] = [
         |course| course.tally.unspent_s * 5 >= course.seconds && course.tally.unspent_s >= 8,
         |course| {
             format!(
-                "For {} your supply lay unspent: train with {} and {}, or Shift with them to repeat.",
+                "For {} your supply lay unspent: train with {}, or Shift with them to repeat.",
                 clock(course.tally.unspent_s),
-                key_name(Action::Train(AttackBehaviour::Swordsman)),
-                key_name(Action::Train(AttackBehaviour::Archer)),
+                training_keys().join(" and "),
             )
         },
     ),
@@ -78,7 +77,7 @@ const TIPS: [Tip; 8] = [
         },
     ),
     (|course| course.has_won, |_| "Well played: you are ready for a stronger opponent.".into()),
-    (|_| true, |_| "Fight with all you have in one place: hero, swordsmen in front, archers behind.".into()),
+    (|_| true, |_| "Fight with all you have in one place: hero, swords in front, bows behind.".into()),
 ];
 
 /// Returns the most useful tip for this match.

@@ -5,8 +5,8 @@ use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::miniquad::{KeyCode, MouseButton};
 use sim::math::{Angle, Fx};
 use sim::{
-    self, AttackBehaviour, Command, ControlBehaviour, Direction, HeroControl, PlayerId, Selection, Target,
-    UnitId, When,
+    self, Command, ControlBehaviour, Direction, HeroControl, KindId, PlayerId, Selection, Target, UnitId,
+    When,
 };
 
 use super::bindings::{Action, Preset, action_of, preset};
@@ -52,9 +52,9 @@ pub(crate) enum Request {
     /// Say why a shielded core cannot be attacked.
     Shielded,
     /// Train one of a kind.
-    Train(AttackBehaviour),
+    Train(KindId),
     /// Toggle repeated training of a kind.
-    Repeat(AttackBehaviour),
+    Repeat(KindId),
     /// Skip the rest of the tutorial.
     Skip,
 }
@@ -222,8 +222,7 @@ impl InputController {
                 self.order_selected(context, say, |minions| Command::Follow(minions, when));
             }
             Action::SelectAll => self.select_kind(context, |_| true),
-            Action::SelectArchers => self.select_kind(context, |kind| kind == AttackBehaviour::Archer),
-            Action::SelectSwordsmen => self.select_kind(context, |kind| kind == AttackBehaviour::Swordsman),
+            Action::SelectKind(wanted) => self.select_kind(context, |kind| kind == wanted),
             Action::Group(index) => return self.group(index, context.now),
             Action::Train(kind) if self.held.shift => return Some(Request::Repeat(kind)),
             Action::Train(kind) => return Some(Request::Train(kind)),
@@ -326,8 +325,8 @@ impl InputController {
         let found = match row {
             Some(row) if is_double => {
                 let units = &context.view.current.units;
-                let kind = (units.attack[row], units.control[row]);
-                let same = |row: &usize| (units.attack[*row], units.control[*row]) == kind;
+                let kind = (units.kind[row], units.control[row]);
+                let same = |row: &usize| (units.kind[*row], units.control[*row]) == kind;
                 context.own_units().map(|(row, _)| row).filter(same).collect()
             }
             Some(row) => vec![row],
@@ -348,10 +347,10 @@ impl InputController {
         }
     }
 
-    fn select_kind(&mut self, context: &PickContext<'_>, fits: impl Fn(AttackBehaviour) -> bool) {
+    fn select_kind(&mut self, context: &PickContext<'_>, fits: impl Fn(KindId) -> bool) {
         let units = &context.view.current.units;
         let rows = (0..units.len()).filter(|&row| {
-            context.is_own(row) && units.control[row] == ControlBehaviour::Minion && fits(units.attack[row])
+            context.is_own(row) && units.control[row] == ControlBehaviour::Minion && fits(units.kind[row])
         });
         self.choose(context, rows.collect());
     }
@@ -477,12 +476,7 @@ impl PickContext<'_> {
         let units = &self.view.current.units;
         let rules = &self.view.setup.rules;
         let distance = |row: usize| {
-            let radius = match (units.control[row], units.attack[row]) {
-                (ControlBehaviour::Player, AttackBehaviour::Swordsman) => rules.sword_hero.radius,
-                (ControlBehaviour::Player, AttackBehaviour::Archer) => rules.archer_hero.radius,
-                (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => rules.swordsman.radius,
-                (ControlBehaviour::Minion, AttackBehaviour::Archer) => rules.archer.radius,
-            };
+            let radius = rules.unit(units.control[row], units.kind[row]).radius;
             let at = self.camera.to_screen(self.place(row));
             at.distance(px) - radius as f32 / 1000.0 * self.camera.px_per_tile()
         };

@@ -2,10 +2,11 @@
 
 use anyhow::Context as _;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{BotChoice, Hero, HostArguments, JoinArguments, PlayArguments, PlayerArguments};
+use crate::cli::args::{
+    BotChoice, HostArguments, JoinArguments, PlayArguments, PlayerArguments, TermsArguments,
+};
 use crate::cli::kept_seats::{self, KeptSeat, SeatKeeper};
 use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
@@ -17,7 +18,7 @@ use game::{
 use net::discovery::{Beacon, RoomId};
 use net::message::Choice;
 use net::{Time, Token};
-use sim::{PLAYERS_MAX, PlayerId};
+use sim::{KindName, PLAYERS_MAX, PlayerId, Rules};
 use transport::discovery::Announcer;
 use transport::{PortChoice, Udp};
 
@@ -45,7 +46,8 @@ impl LaunchRequest {
     }
 
     /// Sets the hero for the next matches.
-    pub(crate) fn set_hero(&mut self, hero: Hero) {
+    pub(crate) fn set_hero(&mut self, hero: KindName) {
+        let hero = Some(hero);
         match self {
             Self::Practice(arguments) => arguments.player.hero = hero,
             Self::Host(arguments) => arguments.game.player.hero = hero,
@@ -247,10 +249,11 @@ impl Game {
         }
     }
 
-    /// Returns the player's choices before the lobby.
-    pub(crate) fn choice(&self) -> Choice {
+    /// Returns the player's choices before the lobby, by the rules of the match.
+    pub(crate) fn choice(&self, rules: &Rules) -> Choice {
         let player = self.request.player();
-        Choice { hero: player.hero.into(), is_ready: player.is_ready }
+        let hero = player.hero.and_then(|name| rules.hero_named(name.as_str())).unwrap_or_default();
+        Choice { hero, is_ready: player.is_ready }
     }
 
     /// Returns the team of each seat, as this window opened the match; a guest knows only that two play against each
@@ -265,14 +268,13 @@ impl Game {
         }
     }
 
-    /// Returns the requested map: a name or a file.
-    pub(crate) fn map(&self) -> Option<&Path> {
-        let terms = match &self.request {
+    /// Returns the requested map and rules: names or files.
+    pub(crate) fn terms(&self) -> &TermsArguments {
+        match &self.request {
             LaunchRequest::Practice(arguments) => &arguments.terms,
             LaunchRequest::Host(arguments) => &arguments.game.terms,
             LaunchRequest::Join(arguments, _) => &arguments.game.terms,
-        };
-        terms.map.as_deref()
+        }
     }
 
     /// Whether the match is running, or its players may still get ready for another one.

@@ -1,19 +1,12 @@
 //! The player's training: single presses, repeated training, and the reasons of refusals.
 
-use sim::{AttackBehaviour, GameState, Outcome, PlayerId, SUPPLY, Setup, Tick};
+use sim::{GameState, KINDS_MAX, KindId, Outcome, PlayerId, Rules, SUPPLY, Setup, Tick};
 
-/// Kinds that can be trained, in the order of the buttons.
-pub(crate) const KINDS: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
 /// Time after which a command that the state does not show counts as lost, in milliseconds.
 pub(crate) const LOST_AFTER_MS: u32 = 2000;
 
-/// Returns the name of a kind.
-pub(crate) const fn name_of(kind: AttackBehaviour) -> &'static str {
-    match kind {
-        AttackBehaviour::Swordsman => "Swordsman",
-        AttackBehaviour::Archer => "Archer",
-    }
-}
+/// A value for each kind that can be trained, by its id.
+pub(crate) type ByKind<T> = [T; KINDS_MAX];
 
 /// Facts that training depends on, in the drawn state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +15,9 @@ pub(crate) struct Economy {
     pub(crate) supply: u32,
     pub(crate) supply_max: u32,
     /// Costs by kind, in supply.
-    pub(crate) costs: [u32; 2],
+    pub(crate) costs: ByKind<u32>,
     /// Number in training, by kind.
-    pub(crate) training: [u32; 2],
+    pub(crate) training: ByKind<u32>,
     pub(crate) training_max: u32,
     /// Number of minions, including those in training.
     pub(crate) minions: u32,
@@ -42,13 +35,17 @@ impl Economy {
     /// Returns a player's economy in a state.
     pub(crate) fn of(setup: &Setup, state: &GameState, player: PlayerId) -> Self {
         let (rules, players, seat) = (&setup.rules, &state.players, player.index());
-        let length = players.training_len[seat];
-        let archers = (0..length).filter(|place| players.training[seat] >> place & 1 == 1).count() as u32;
+        let mut training = [0; KINDS_MAX];
+        for kind in state.training(player) {
+            training[kind.index() % KINDS_MAX] += 1;
+        }
         Self {
             supply: (players.supply[seat] / SUPPLY).max(0).unsigned_abs(),
             supply_max: rules.supply_max.into(),
-            costs: [rules.swordsman_cost.into(), rules.archer_cost.into()],
-            training: [u32::from(length) - archers, archers],
+            costs: core::array::from_fn(|kind| {
+                rules.minions.get(kind).map_or(0, |minion| minion.cost.into())
+            }),
+            training,
             training_max: rules.training_max.into(),
             minions: state.minions(player) as u32,
             minions_max: rules.minions_max.into(),
@@ -64,7 +61,7 @@ impl Economy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Not enough supply.
-    Supply { kind: AttackBehaviour, cost: u32, has: u32 },
+    Supply { kind: KindId, cost: u32, has: u32 },
     /// The training queue is full, with this many minions.
     Queue(u32),
     /// The army has reached its maximum, including minions in training.
@@ -73,13 +70,17 @@ pub(crate) enum Refusal {
     Closed,
 }
 
-impl core::fmt::Display for Refusal {
-    fn fmt(&self, to: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl Refusal {
+    /// Explains it, by the names that the rules give.
+    pub(crate) fn text(&self, rules: &Rules) -> String {
         match self {
-            Self::Supply { kind, cost, has } => write!(to, "{} costs {cost}: you have {has}", name_of(*kind)),
-            Self::Queue(most) => write!(to, "{most} in training: the queue is full"),
-            Self::Army(most) => write!(to, "{most} minions: the army is full"),
-            Self::Closed => write!(to, "Nothing can be trained any more"),
+            Self::Supply { kind, cost, has } => {
+                let name = rules.minions.get(kind.index()).map(|minion| minion.unit.name.capitalised());
+                format!("{} costs {cost}: you have {has}", name.unwrap_or_default())
+            }
+            Self::Queue(most) => format!("{most} in training: the queue is full"),
+            Self::Army(most) => format!("{most} minions: the army is full"),
+            Self::Closed => "Nothing can be trained any more".into(),
         }
     }
 }
@@ -87,7 +88,7 @@ impl core::fmt::Display for Refusal {
 /// Training command that the drawn state does not show yet.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    kind: AttackBehaviour,
+    kind: KindId,
     /// Number of commands that the state has processed once this one has run.
     number: u32,
     given_at: Tick,
@@ -96,31 +97,26 @@ struct Pending {
 /// Training presses and repeats of one player in one match.
 #[derive(Debug, Default)]
 pub(crate) struct Production {
-    repeats: [bool; 2],
-    /// Kind trained last; if both repeat, they alternate.
-    last: Option<AttackBehaviour>,
+    repeats: ByKind<bool>,
+    /// Kind trained last; those that repeat take turns.
+    last: Option<KindId>,
     pending: Vec<Pending>,
 }
 
 impl Production {
     /// Returns whether each kind's training repeats.
-    pub(crate) const fn repeats(&self) -> [bool; 2] {
+    pub(crate) const fn repeats(&self) -> ByKind<bool> {
         self.repeats
     }
 
     /// Toggles repeated training of a kind.
-    pub(crate) fn toggle(&mut self, kind: AttackBehaviour) {
-        self.repeats[place(kind)] ^= true;
+    pub(crate) fn toggle(&mut self, kind: KindId) {
+        self.repeats[kind.index() % KINDS_MAX] ^= true;
     }
 
     /// Checks whether a training command by hand can succeed. `number` is the number of commands that the state will
     /// have processed once it has run.
-    pub(crate) fn press(
-        &mut self,
-        kind: AttackBehaviour,
-        economy: &Economy,
-        number: u32,
-    ) -> Result<(), Refusal> {
+    pub(crate) fn press(&mut self, kind: KindId, economy: &Economy, number: u32) -> Result<(), Refusal> {
         self.settle(economy);
         self.check(kind, economy)?;
         self.note(kind, economy, number);
@@ -129,14 +125,11 @@ impl Production {
 
     /// Returns the kind to train by repetition now, if any. Must be called with each new state; at most one command
     /// of a kind is in flight.
-    pub(crate) fn repeat(&mut self, economy: &Economy, number: u32) -> Option<AttackBehaviour> {
+    pub(crate) fn repeat(&mut self, economy: &Economy, number: u32) -> Option<KindId> {
         self.settle(economy);
-        let kind = match self.repeats {
-            [true, true] if self.last == Some(AttackBehaviour::Swordsman) => AttackBehaviour::Archer,
-            [true, _] => AttackBehaviour::Swordsman,
-            [false, true] => AttackBehaviour::Archer,
-            [false, false] => return None,
-        };
+        let first = self.last.map_or(0, |last| last.index() + 1);
+        let mut turns = (first..first + KINDS_MAX).map(|kind| kind % KINDS_MAX);
+        let kind = turns.find(|&kind| self.repeats[kind]).map(|kind| KindId(kind as u8))?;
         if self.under_way(kind) > 0 || self.check(kind, economy).is_err() {
             return None;
         }
@@ -145,11 +138,11 @@ impl Production {
     }
 
     /// Returns the number in training of a kind, including commands in flight.
-    pub(crate) fn queued(&self, kind: AttackBehaviour, economy: &Economy) -> u32 {
-        economy.training[place(kind)] + self.under_way(kind)
+    pub(crate) fn queued(&self, kind: KindId, economy: &Economy) -> u32 {
+        economy.training[kind.index() % KINDS_MAX] + self.under_way(kind)
     }
 
-    fn under_way(&self, kind: AttackBehaviour) -> u32 {
+    fn under_way(&self, kind: KindId) -> u32 {
         self.pending.iter().filter(|pending| pending.kind == kind).count() as u32
     }
 
@@ -161,10 +154,11 @@ impl Production {
     }
 
     /// Commands in flight count as paid, and take up room.
-    fn check(&self, kind: AttackBehaviour, economy: &Economy) -> Result<(), Refusal> {
+    fn check(&self, kind: KindId, economy: &Economy) -> Result<(), Refusal> {
         let under_way = self.pending.len() as u32;
-        let spent: u32 = self.pending.iter().map(|pending| economy.costs[place(pending.kind)]).sum();
-        let (cost, has) = (economy.costs[place(kind)], economy.supply.saturating_sub(spent));
+        let cost_of = |kind: KindId| economy.costs[kind.index() % KINDS_MAX];
+        let spent: u32 = self.pending.iter().map(|pending| cost_of(pending.kind)).sum();
+        let (cost, has) = (cost_of(kind), economy.supply.saturating_sub(spent));
         if !economy.is_open {
             Err(Refusal::Closed)
         } else if economy.minions + under_way >= economy.minions_max {
@@ -178,31 +172,25 @@ impl Production {
         }
     }
 
-    fn note(&mut self, kind: AttackBehaviour, economy: &Economy, number: u32) {
+    fn note(&mut self, kind: KindId, economy: &Economy, number: u32) {
         self.last = Some(kind);
         self.pending.push(Pending { kind, number, given_at: economy.tick });
     }
 }
 
-/// Returns the index of a kind in [`KINDS`].
-pub(crate) const fn place(kind: AttackBehaviour) -> usize {
-    match kind {
-        AttackBehaviour::Swordsman => 0,
-        AttackBehaviour::Archer => 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use AttackBehaviour::{Archer, Swordsman};
-
     use super::*;
+    use game::data;
+
+    const SWORDSMAN: KindId = KindId(0);
+    const ARCHER: KindId = KindId(1);
 
     const RICH: Economy = Economy {
         supply: 20,
         supply_max: 20,
-        costs: [2, 3],
-        training: [0, 0],
+        costs: [2, 3, 0, 0, 0, 0, 0, 0],
+        training: [0; KINDS_MAX],
         training_max: 5,
         minions: 6,
         minions_max: 12,
@@ -216,85 +204,89 @@ mod tests {
     fn a_refused_press_names_the_missing_resource() {
         let poor = Economy { supply: 1, ..RICH };
         let refused = |economy: Economy| {
-            let refusal = Production::default().press(Swordsman, &economy, 1).expect_err("refused");
-            refusal.to_string()
+            let refusal = Production::default().press(SWORDSMAN, &economy, 1).expect_err("refused");
+            refusal.text(&data::rules("standard").expect("built in"))
         };
         assert_eq!(refused(poor), "Swordsman costs 2: you have 1");
-        assert_eq!(refused(Economy { training: [3, 2], ..RICH }), "5 in training: the queue is full");
+        assert_eq!(
+            refused(Economy { training: [3, 2, 0, 0, 0, 0, 0, 0], ..RICH }),
+            "5 in training: the queue is full"
+        );
         assert_eq!(refused(Economy { minions: 12, ..RICH }), "12 minions: the army is full");
         assert_eq!(refused(Economy { is_open: false, ..RICH }), "Nothing can be trained any more");
-        assert_eq!(Production::default().press(Swordsman, &RICH, 1), Ok(()));
+        assert_eq!(Production::default().press(SWORDSMAN, &RICH, 1), Ok(()));
     }
 
     #[test]
     fn commands_in_flight_count_as_paid_until_the_state_shows_them() {
         let (mut production, mut economy) = (Production::default(), Economy { supply: 3, ..RICH });
-        assert_eq!(production.press(Swordsman, &economy, 1), Ok(()));
-        assert_eq!(production.queued(Swordsman, &economy), 1);
-        let refused = production.press(Swordsman, &economy, 2);
-        assert_eq!(refused, Err(Refusal::Supply { kind: Swordsman, cost: 2, has: 1 }));
+        assert_eq!(production.press(SWORDSMAN, &economy, 1), Ok(()));
+        assert_eq!(production.queued(SWORDSMAN, &economy), 1);
+        let refused = production.press(SWORDSMAN, &economy, 2);
+        assert_eq!(refused, Err(Refusal::Supply { kind: SWORDSMAN, cost: 2, has: 1 }));
         // The command has run: the state itself counts it.
-        economy = Economy { commands: 1, training: [1, 0], minions: 7, supply: 2, ..economy };
-        assert_eq!(production.press(Swordsman, &economy, 2), Ok(()));
-        assert_eq!(production.queued(Swordsman, &economy), 2);
+        economy =
+            Economy { commands: 1, training: [1, 0, 0, 0, 0, 0, 0, 0], minions: 7, supply: 2, ..economy };
+        assert_eq!(production.press(SWORDSMAN, &economy, 2), Ok(()));
+        assert_eq!(production.queued(SWORDSMAN, &economy), 2);
     }
 
     #[test]
     fn presses_fill_the_queue_before_the_first_is_seen() {
         let mut production = Production::default();
         for number in 1..=5 {
-            assert_eq!(production.press(Archer, &RICH, number), Ok(()));
+            assert_eq!(production.press(ARCHER, &RICH, number), Ok(()));
         }
-        assert_eq!(production.press(Archer, &RICH, 6), Err(Refusal::Queue(5)));
+        assert_eq!(production.press(ARCHER, &RICH, 6), Err(Refusal::Queue(5)));
     }
 
     #[test]
     fn nothing_repeats_unless_it_is_switched_on() {
         let mut production = Production::default();
         assert_eq!(production.repeat(&RICH, 1), None);
-        production.toggle(Archer);
-        assert_eq!(production.repeat(&RICH, 1), Some(Archer));
-        production.toggle(Archer);
+        production.toggle(ARCHER);
+        assert_eq!(production.repeat(&RICH, 1), Some(ARCHER));
+        production.toggle(ARCHER);
         assert_eq!(production.repeat(&Economy { commands: 1, ..RICH }, 2), None);
     }
 
     #[test]
     fn at_most_one_repeated_command_of_a_kind_is_in_flight() {
         let mut production = Production::default();
-        production.toggle(Swordsman);
-        assert_eq!(production.repeat(&RICH, 1), Some(Swordsman));
+        production.toggle(SWORDSMAN);
+        assert_eq!(production.repeat(&RICH, 1), Some(SWORDSMAN));
         for tick in 0..119 {
             assert_eq!(production.repeat(&Economy { tick: Tick(tick), ..RICH }, 2), None, "at {tick}");
         }
         // The command was lost: the state never processed it.
         let late = Economy { tick: Tick(120), ..RICH };
-        assert_eq!(production.repeat(&late, 2), Some(Swordsman));
+        assert_eq!(production.repeat(&late, 2), Some(SWORDSMAN));
         let seen = Economy { commands: 2, ..late };
-        assert_eq!(production.repeat(&seen, 3), Some(Swordsman));
+        assert_eq!(production.repeat(&seen, 3), Some(SWORDSMAN));
     }
 
     #[test]
     fn a_manual_press_counts_as_in_flight() {
         let mut production = Production::default();
-        production.toggle(Swordsman);
-        assert_eq!(production.press(Swordsman, &RICH, 1), Ok(()));
+        production.toggle(SWORDSMAN);
+        assert_eq!(production.press(SWORDSMAN, &RICH, 1), Ok(()));
         assert_eq!(production.repeat(&RICH, 2), None);
     }
 
     #[test]
-    fn both_kinds_alternate() {
+    fn kinds_that_repeat_take_turns() {
         let (mut production, mut economy) = (Production::default(), Economy { minions_max: 90, ..RICH });
-        production.toggle(Swordsman);
-        production.toggle(Archer);
+        production.toggle(SWORDSMAN);
+        production.toggle(ARCHER);
         let mut trained = Vec::new();
         for commands in 0..4 {
             economy.commands = commands;
             trained.extend(production.repeat(&economy, commands + 1));
         }
-        assert_eq!(trained, [Swordsman, Archer, Swordsman, Archer]);
+        assert_eq!(trained, [SWORDSMAN, ARCHER, SWORDSMAN, ARCHER]);
         // The more expensive kind keeps its turn until there is enough supply.
         economy = Economy { commands: 5, supply: 2, ..economy };
-        assert_eq!(production.repeat(&economy, 6), Some(Swordsman));
+        assert_eq!(production.repeat(&economy, 6), Some(SWORDSMAN));
         economy.commands = 6;
         assert_eq!(production.repeat(&economy, 7), None);
     }
@@ -302,15 +294,15 @@ mod tests {
     #[test]
     fn a_repeat_waits_for_supply_places_and_a_core() {
         let mut production = Production::default();
-        production.toggle(Swordsman);
+        production.toggle(SWORDSMAN);
         for stopped in [
             Economy { supply: 1, ..RICH },
-            Economy { training: [5, 0], ..RICH },
+            Economy { training: [5, 0, 0, 0, 0, 0, 0, 0], ..RICH },
             Economy { minions: 12, ..RICH },
             Economy { is_open: false, ..RICH },
         ] {
             assert_eq!(production.repeat(&stopped, 1), None, "{stopped:?}");
         }
-        assert_eq!(production.repeat(&RICH, 1), Some(Swordsman));
+        assert_eq!(production.repeat(&RICH, 1), Some(SWORDSMAN));
     }
 }

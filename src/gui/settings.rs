@@ -5,9 +5,9 @@ mod file;
 use serde::{Deserialize, Serialize};
 
 use super::bindings::KeyChoices;
-use crate::cli::args::Hero;
 use crate::cli::setup;
 use net::PlayerName;
+use sim::KindName;
 
 pub(crate) use file::SettingsFile;
 
@@ -47,7 +47,8 @@ pub(crate) struct Settings {
 #[serde(default)]
 pub(crate) struct PlayerChoices {
     pub(crate) name: String,
-    pub(crate) hero: Hero,
+    /// Name of the hero; without one, the first of the rules.
+    pub(crate) hero: Option<KindName>,
     /// Last address typed; it is not saved.
     #[serde(skip)]
     pub(crate) address: String,
@@ -82,7 +83,7 @@ impl Default for Settings {
 impl Default for PlayerChoices {
     fn default() -> Self {
         let name = setup::default_name().map_or_else(|_| String::new(), |name| name.as_str().to_owned());
-        Self { name, hero: Hero::Swordsman, address: String::new() }
+        Self { name, hero: None, address: String::new() }
     }
 }
 

@@ -2,16 +2,16 @@
 
 use game::{View, data};
 use net::Time;
-use sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, TickRate, World};
+use sim::{KindId, PlayerId, SeatSetup, Setup, TickRate, World};
 
-/// Builds a match of two swordsmen before its first tick, seen by a player or by a spectator.
+/// Builds a match of two before its first tick, each with the first hero, seen by a player or by a spectator.
 pub(crate) fn test_view(me: Option<PlayerId>) -> View {
     test_view_of(&[0, 1], &[], me)
 }
 
-/// A match of swordsmen in these teams and with these names before its first tick.
+/// A match of these teams with these names before its first tick.
 pub(crate) fn test_view_of(teams: &[u8], names: &[&str], me: Option<PlayerId>) -> View {
-    let seat = |&team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let seat = |&team| SeatSetup { hero: KindId(0), team };
     let map = if teams.len() > 2 { "quad" } else { "standard" };
     let world = World::new(Setup {
         seed: 1,

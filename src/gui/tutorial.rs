@@ -1,11 +1,13 @@
 //! The tutorial, step by step: the current task, its progress, and its place. Each step waits until the player has
 //! completed it, and so does the opponent.
 
+use std::borrow::Cow;
+
 use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
-use sim::{AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, Order, PlayerId};
+use sim::{CAPTURED, ControlBehaviour, Event, GameState, Milli, Order, PlayerId};
 
-use super::bindings::{Action, key_name};
+use super::bindings::{Action, key_name, rules_in_play, with_article};
 use super::draw::place;
 
 /// Distance at which the hero has reached the place of the first step, in tiles.
@@ -37,7 +39,7 @@ impl Step {
 /// Part of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// Key or mouse button, drawn as a keycap.
     Key(String),
 }
@@ -149,40 +151,44 @@ const fn title_of(step: Step) -> &'static str {
 }
 
 fn words_of(step: Step) -> Vec<Word> {
-    use Word::{Key, Text};
+    use Word::Key;
     let key = |action| Key(key_name(action));
+    let text = |text: &'static str| Word::Text(text.into());
     match step {
         Step::Walk => vec![
-            Text("Walk with"),
+            text("Walk with"),
             key(Action::Walk(0, 1)),
             key(Action::Walk(-1, 0)),
             key(Action::Walk(0, -1)),
             key(Action::Walk(1, 0)),
-            Text("to the arrow"),
+            text("to the arrow"),
         ],
-        Step::Circle => vec![Text("Walk into the circle and stay in it until it is yours")],
-        Step::Train => vec![
-            Text("Train four:"),
-            key(Action::Train(AttackBehaviour::Swordsman)),
-            Text("a swordsman,"),
-            key(Action::Train(AttackBehaviour::Archer)),
-            Text("an archer"),
-        ],
+        Step::Circle => vec![text("Walk into the circle and stay in it until it is yours")],
+        Step::Train => {
+            let rules = rules_in_play();
+            let last = rules.minion_kinds().next_back();
+            let kinds = rules.minion_kinds().zip(&rules.minions).flat_map(|(kind, minion)| {
+                let comma = if Some(kind) == last { "" } else { "," };
+                let name = format!("{}{comma}", with_article(minion));
+                [key(Action::Train(kind)), Word::Text(name.into())]
+            });
+            [text("Train four:")].into_iter().chain(kinds).collect()
+        }
         Step::Send => vec![
-            Text("Press"),
+            text("Press"),
             key(Action::SelectAll),
-            Text("or drag a box, then"),
+            text("or drag a box, then"),
             Key("Right click".into()),
-            Text("the circle"),
+            text("the circle"),
         ],
-        Step::Banner => vec![Text("Walk to your minions and press"), key(Action::Banner)],
+        Step::Banner => vec![text("Walk to your minions and press"), key(Action::Banner)],
         Step::Core => {
             vec![
-                Text("Press"),
+                text("Press"),
                 key(Action::SelectAll),
-                Text("then"),
+                text("then"),
                 Key("Right click".into()),
-                Text("the core"),
+                text("the core"),
             ]
         }
     }

@@ -1,7 +1,7 @@
 //! Synthetic battles of any size for benchmarks: all units fight all the time, everywhere on the map.
 //!
 //! The map grows with the number of units, 6 tiles^2 for each, so that a unit of a large battle has as much to do as
-//! one of a small battle. Two players stand in alternating stripes, four abreast; every third unit is an archer.
+//! one of a small battle. Two players stand in alternating stripes, four abreast; every third unit has a bow.
 //! Platoons of 32 attack a point nearby, a new one every 128 ticks, with the platoons spread over the ticks. A fallen
 //! unit is replaced at its first position before the next tick. The rules are `endless`, without minions at the start.
 //! Obstacles and circles are those of the standard map, moved apart with the map, and the cores stand in the corners.
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use game::data;
 use sim::math::{Fx, Vec2};
 use sim::{
-    AttackBehaviour, Command, Map, Milli, MilliPoint, PLAYERS_MAX, PlayerId, Rock, Rules, SELECTION_MAX,
-    SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall, When, World,
-    random,
+    AttackBehaviour, Command, KindId, Map, Milli, MilliPoint, PLAYERS_MAX, PlayerId, Rock, Rules,
+    SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall,
+    When, World, random,
 };
 
 /// Interval between the commands of a platoon, in ticks.
@@ -34,8 +34,8 @@ const PLAYERS: usize = 2;
 pub struct Soldier {
     /// Owner.
     pub player: PlayerId,
-    /// Kind of attack.
-    pub attack: AttackBehaviour,
+    /// Kind of minion.
+    pub kind: KindId,
     /// First position; solid obstacles may push the unit away from it.
     pub at: Vec2,
 }
@@ -100,15 +100,17 @@ impl Plan {
         let standard = data::map("standard").expect("built in");
         let map = battlefield(&standard, players, side(units));
         let rules = data::rules("endless").expect("built in");
-        let rules = Rules { start_swordsmen: 0, start_archers: 0, ..(*rules).clone() };
-        let (soldiers, platoons) = line_up(units - players, players, map.size.0);
+        let rules = with_army(&rules, 0, 0);
+        let kinds =
+            [AttackBehaviour::Swordsman, AttackBehaviour::Archer].map(|attack| rules.minion_with(attack));
+        let (soldiers, platoons) = line_up(units - players, kinds, players, map.size.0);
         Self { seed, players, rules: Arc::new(rules), map: Arc::new(map), soldiers, platoons }
     }
 
     /// Returns the setup of the world, with the heroes as its only units.
     #[must_use]
     pub fn setup(&self) -> Setup {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let seat = |team| SeatSetup { hero: KindId(0), team };
         Setup {
             seed: self.seed,
             tick_rate: TickRate::HZ_60,
@@ -223,12 +225,30 @@ impl Battlefield {
     fn replace_fallen(&mut self) {
         for (id, soldier) in self.ranks.iter_mut().zip(&self.plan.soldiers) {
             if self.world.state().row(*id).is_none() {
-                let Soldier { player, attack, at } = *soldier;
-                *id = self.world.spawn_minion(player, attack, at).unwrap_or(UnitId::NONE);
+                let Soldier { player, kind, at } = *soldier;
+                *id = self.world.spawn_minion(player, kind, at).unwrap_or(UnitId::NONE);
                 self.fallen += 1;
             }
         }
     }
+}
+
+/// Returns rules with these numbers of minions at the start: of the first kind with a sword, and of that with a bow.
+pub(crate) fn with_army(rules: &Rules, swords: u8, bows: u8) -> Rules {
+    let mut rules = rules.clone();
+    rules.minions.iter_mut().for_each(|minion| minion.start = 0);
+    for (attack, start) in [(AttackBehaviour::Swordsman, swords), (AttackBehaviour::Archer, bows)] {
+        let kind = rules.minion_with(attack);
+        rules.minions[kind.index()].start += start;
+    }
+    rules
+}
+
+/// Returns rules whose minions have these hit points.
+pub(crate) fn with_hp(rules: &Rules, hp: i16) -> Rules {
+    let mut rules = rules.clone();
+    rules.minions.iter_mut().for_each(|minion| minion.unit.hp = hp);
+    rules
 }
 
 /// Returns the side of the square map for `units` units, in thousandths of a tile.
@@ -261,7 +281,12 @@ fn battlefield(standard: &Map, players: usize, side: Milli) -> Map {
 }
 
 /// Places soldiers and platoons on a square map of this side.
-fn line_up(soldiers: usize, players: usize, side: Milli) -> (Vec<Soldier>, Vec<Platoon>) {
+fn line_up(
+    soldiers: usize,
+    [sword, bow]: [KindId; 2],
+    players: usize,
+    side: Milli,
+) -> (Vec<Soldier>, Vec<Platoon>) {
     // Neighbours have equal distances on both axes: a stripe is about 10 tiles wide. All players have the same number
     // of stripes.
     let stripes = players * ((soldiers.isqrt() + ABREAST) / (players * ABREAST)).max(1);
@@ -278,9 +303,8 @@ fn line_up(soldiers: usize, players: usize, side: Milli) -> (Vec<Soldier>, Vec<P
         for index in 0..count {
             let x = place(stripe * ABREAST + index % ABREAST, stripes * ABREAST);
             let y = place(index / ABREAST, count.div_ceil(ABREAST));
-            let is_archer = (first + index) % 3 == 2;
-            let attack = if is_archer { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
-            placed.push(Soldier { player, attack, at: Vec2 { x, y } });
+            let kind = if (first + index) % 3 == 2 { bow } else { sword };
+            placed.push(Soldier { player, kind, at: Vec2 { x, y } });
         }
         for begin in (first..placed.len()).step_by(SELECTION_MAX) {
             let soldiers = begin..placed.len().min(begin + SELECTION_MAX);

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::battlefield::Battlefield;
+use super::battlefield::{Battlefield, with_army, with_hp};
 use super::coding::{CodingFigures, coding};
 use super::sealing::{SealingFigures, sealing};
 use super::timing::{median, timed};
@@ -17,9 +17,8 @@ use replay::{
 };
 use sim::math::{Fx, Vec2};
 use sim::{
-    AttackBehaviour, Command, ControlBehaviour, GameState, Outcome, PlayerId, PlayerInput, Rules,
-    SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, When,
-    World, random,
+    Command, ControlBehaviour, GameState, KindId, Outcome, PlayerId, PlayerInput, Rules, SELECTION_MAX,
+    SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, When, World, random,
 };
 
 /// Default sizes of battles, in units.
@@ -315,14 +314,7 @@ pub fn large_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
     const TICKS: u32 = 3_600;
     const EVERY: u32 = 128;
     let rules = data::rules("endless").expect("built in");
-    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
-    let rules = Rules {
-        swordsman: hard(&rules.swordsman),
-        archer: hard(&rules.archer),
-        start_swordsmen: 66,
-        start_archers: 33,
-        ..(*rules).clone()
-    };
+    let rules = with_hp(&with_army(&rules, 66, 33), 30_000);
     record(match_setup(Arc::new(rules)), ticks.min(TICKS), |world, inputs| {
         let tick = inputs.tick;
         for (player, input) in (0..).map(PlayerId).zip(&mut inputs.inputs) {
@@ -353,7 +345,7 @@ fn platoons(world: &World, player: PlayerId) -> impl Iterator<Item = Selection> 
 }
 
 fn match_setup(rules: Arc<Rules>) -> Setup {
-    let seats = [AttackBehaviour::Swordsman, AttackBehaviour::Archer].into_iter().zip(0..);
+    let seats = [KindId(0), KindId(1)].into_iter().zip(0..);
     Setup {
         seed: SEED,
         tick_rate: TickRate::HZ_60,

@@ -9,7 +9,7 @@ use net::{
     AdmissionRules, Architecture, Entropy, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig,
     OnLoss, PlayerName, RoomCode, ServerConfig, Settings, Time,
 };
-use sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
+use sim::{KindId, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
 /// Timeout of a connection.
 pub const TIMEOUT: Duration = Duration::from_secs(3);
@@ -105,7 +105,7 @@ impl Table<'_> {
     /// Creates the session of the stranger with this number, who asks `host` for any seat or a particular one.
     pub fn stranger(&self, now: Time, host: SocketAddr, number: u64, seat: Option<u8>) -> Join {
         let guest = GuestConfig { seat, ..GuestConfig::new(host) };
-        let settings = settings(9, AttackBehaviour::Archer, InputDelay::Auto);
+        let settings = settings(9, KindId(1), InputDelay::Auto);
         let mut seed = [0xa5; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         seed[8..16].copy_from_slice(&number.to_le_bytes());
@@ -160,7 +160,7 @@ impl Table<'_> {
 }
 
 /// Returns the settings of a player.
-pub fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> Settings {
+pub fn settings(seat: usize, hero: KindId, input_delay: InputDelay) -> Settings {
     let name = PlayerName::new(&format!("player {seat}")).expect("a name");
     Settings {
         name,
@@ -174,11 +174,7 @@ pub fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> 
     }
 }
 
-/// Returns the hero of a seat: they alternate, and the seed determines the first.
-pub const fn hero_of(seed: u64, seat: usize) -> AttackBehaviour {
-    if (seed as usize).wrapping_add(seat).is_multiple_of(2) {
-        AttackBehaviour::Swordsman
-    } else {
-        AttackBehaviour::Archer
-    }
+/// Returns the hero of a seat: the first two of the rules alternate, and the seed determines the first.
+pub const fn hero_of(seed: u64, seat: usize) -> KindId {
+    KindId((seed as usize).wrapping_add(seat) as u8 % 2)
 }

@@ -2,16 +2,19 @@
 
 use std::io::{self, Read, Seek, Write};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::command_json::command_to_json;
 use super::format::ReplayEvent;
 use super::playback::Playback;
 use super::reader::{Record, Replay};
 use sim::math::{Fx, Vec2};
 use sim::{
-    AttackBehaviour, Command, ControlBehaviour, Event, HeroControl, Order, PlayerId, Tick, TickRate, UnitId,
-    World,
+    AttackBehaviour, Command, ControlBehaviour, Event, HeroControl, KindId, KindName, Order, PlayerId, Rules,
+    Tick, TickRate, UnitId, World,
 };
 
 /// Form of an export.
@@ -24,7 +27,7 @@ pub enum Form {
 }
 
 /// Entry of an export.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// Tick of the entry.
     pub tick: Tick,
@@ -33,15 +36,13 @@ pub struct Said {
     /// Player concerned.
     pub player: PlayerId,
     /// Content of the entry.
-    #[serde(flatten)]
     pub word: Word,
 }
 
 /// Content of an entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Command, in the format of `--script`.
+    /// Command.
     Command(Command),
     /// Hero controls from now on.
     Hero(HeroControl),
@@ -66,8 +67,10 @@ pub struct EventRow {
     pub unit: Option<String>,
     /// `hero` or `minion`, of a unit that died or spawned.
     pub control: Option<&'static str>,
-    /// Kind of the unit: of a hit that of the attacker.
+    /// Attack of the unit: of a hit that of the attacker.
     pub attack: Option<&'static str>,
+    /// Name of the unit's kind in the rules; `None` for a hit.
+    pub name: Option<KindName>,
     /// Place, in tiles from the middle of the map to the right, to a thousandth.
     pub x: Option<f64>,
     /// Place, in tiles from the middle of the map upwards, to a thousandth.
@@ -91,8 +94,10 @@ pub struct UnitRow {
     pub team: u8,
     /// `hero` or `minion`.
     pub control: &'static str,
-    /// Kind of the unit.
+    /// Attack of the unit.
     pub attack: &'static str,
+    /// Name of its kind in the rules.
+    pub name: KindName,
     /// Place, in tiles from the middle of the map to the right, to a thousandth.
     pub x: f64,
     /// Place, in tiles from the middle of the map upwards, to a thousandth.
@@ -103,10 +108,10 @@ pub struct UnitRow {
     pub order: &'static str,
 }
 
-const EVENT_COLUMNS: [&str; 11] =
-    ["tick", "at_ms", "player", "team", "kind", "unit", "control", "attack", "x", "y", "value"];
-const UNIT_COLUMNS: [&str; 11] =
-    ["tick", "at_ms", "unit", "player", "team", "control", "attack", "x", "y", "hp", "order"];
+const EVENT_COLUMNS: [&str; 12] =
+    ["tick", "at_ms", "player", "team", "kind", "unit", "control", "attack", "name", "x", "y", "value"];
+const UNIT_COLUMNS: [&str; 12] =
+    ["tick", "at_ms", "unit", "player", "team", "control", "attack", "name", "x", "y", "hp", "order"];
 
 /// Iterates over all entries, in the order of ticks, as far as the replay goes.
 pub fn said<R: Read + Seek>(replay: &mut Replay<R>) -> impl Iterator<Item = Said> {
@@ -181,15 +186,18 @@ pub fn states<R: Read + Seek>(
 /// If they cannot be written.
 pub fn write_said<R: Read + Seek>(replay: &mut Replay<R>, form: Form, out: impl Write) -> io::Result<()> {
     let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
-    let Form::Csv = form else { return write_rows(&[], said(replay), form, out) };
+    let rules = rules_of(replay);
+    let Form::Csv = form else {
+        let rows = said(replay).map(|said| {
+            let (kind, value) = said.word.to_json(rules.as_deref());
+            json!({"tick": said.tick, "at_ms": said.at_ms, "player": said.player, kind: value})
+        });
+        return write_rows(&[], rows, form, out);
+    };
     let rows = said(replay).map(|said| {
         let name = names.get(said.player.index()).map_or("", String::as_str);
-        let (kind, value) = match &said.word {
-            Word::Command(command) => ("command", json(command)),
-            Word::Hero(control) => ("hero", json(control)),
-            Word::Event(event) => ("event", json(event)),
-        };
-        (said.tick, said.at_ms, said.player, name, kind, value)
+        let (kind, value) = said.word.to_json(rules.as_deref());
+        (said.tick, said.at_ms, said.player, name, kind, value.to_string())
     });
     write_rows(&["tick", "at_ms", "player", "name", "kind", "value"], rows, form, out)
 }
@@ -245,6 +253,23 @@ fn write_rows<T: Serialize>(
     }
 }
 
+/// Returns the rules of the match, for the names of kinds.
+fn rules_of<R: Read + Seek>(replay: &Replay<R>) -> Option<Arc<Rules>> {
+    replay.header().setup().ok().map(|setup| setup.rules)
+}
+
+impl Word {
+    /// Returns the kind of content, and the content; commands in the format of `--script`.
+    fn to_json(&self, rules: Option<&Rules>) -> (&'static str, Value) {
+        match (self, rules) {
+            (Self::Command(command), Some(rules)) => ("command", command_to_json(command, rules)),
+            (Self::Command(command), None) => ("command", plain(command)),
+            (Self::Hero(control), _) => ("hero", plain(control)),
+            (Self::Event(event), _) => ("event", plain(event)),
+        }
+    }
+}
+
 impl Said {
     fn new(rate: TickRate, tick: Tick, player: PlayerId, word: Word) -> Self {
         Self { tick, at_ms: ms(rate, tick), player, word }
@@ -262,6 +287,7 @@ impl EventRow {
             unit: None,
             control: None,
             attack: None,
+            name: None,
             x: None,
             y: None,
             value: None,
@@ -274,20 +300,25 @@ impl EventRow {
         match *event {
             Event::Hit { unit, at, by, attack, damage } => {
                 let hit = Self { value: Some(damage.into()), ..row("hit") };
-                hit.by(world, by).at(at).unit(unit, None, Some(attack))
+                let hit = Self { unit: Some(unit.to_string()), attack: Some(attack_name(attack)), ..hit };
+                hit.by(world, by).at(at)
             }
             Event::CoreHit { core, by, damage } => {
                 Self { value: Some(damage), ..row("core_hit") }.by(world, by).at(world.base(core))
             }
-            Event::Death { unit, owner, control, attack, at } => {
-                row("death").by(world, owner).at(at).unit(unit, Some(control), Some(attack))
+            Event::Death { unit, owner, control, kind, at } => {
+                row("death").by(world, owner).at(at).unit(unit, control).of_kind(world, control, kind)
             }
             Event::Spawn { unit, owner, control, at } => {
-                let attack = world.state().row(unit).and_then(|row| world.state().units.attack.get(row));
-                row("spawn").by(world, owner).at(at).unit(unit, Some(control), attack.copied())
+                let spawn = row("spawn").by(world, owner).at(at).unit(unit, control);
+                let kind = world.state().row(unit).and_then(|row| world.state().units.kind.get(row));
+                match kind {
+                    Some(&kind) => spawn.of_kind(world, control, kind),
+                    None => spawn,
+                }
             }
-            Event::Train { player, attack } => {
-                Self { attack: Some(attack.as_str()), ..row("train") }.by(world, player)
+            Event::Train { player, kind } => {
+                row("train").by(world, player).of_kind(world, ControlBehaviour::Minion, kind)
             }
             Event::Shot { player, at } => row("shot").by(world, player).at(at),
             Event::Blow { player, at } => row("blow").by(world, player).at(at),
@@ -312,13 +343,13 @@ impl EventRow {
         Self { x: Some(tiles(at.x)), y: Some(tiles(at.y)), ..self }
     }
 
-    fn unit(self, unit: UnitId, control: Option<ControlBehaviour>, attack: Option<AttackBehaviour>) -> Self {
-        Self {
-            unit: Some(unit.to_string()),
-            control: control.map(name_of),
-            attack: attack.map(AttackBehaviour::as_str),
-            ..self
-        }
+    fn unit(self, unit: UnitId, control: ControlBehaviour) -> Self {
+        Self { unit: Some(unit.to_string()), control: Some(name_of(control)), ..self }
+    }
+
+    fn of_kind(self, world: &World, control: ControlBehaviour, kind: KindId) -> Self {
+        let rules = world.setup().rules.unit(control, kind);
+        Self { attack: Some(attack_name(rules.attack)), name: Some(rules.name), ..self }
     }
 }
 
@@ -328,6 +359,7 @@ impl UnitRow {
         let (state, rate) = (world.state(), world.setup().tick_rate);
         let units = &state.units;
         let (player, at) = (units.owner[row], state.position(row));
+        let rules = world.setup().rules.unit(units.control[row], units.kind[row]);
         Self {
             tick: state.tick(),
             at_ms: ms(rate, state.tick()),
@@ -335,7 +367,8 @@ impl UnitRow {
             player,
             team: state.team_of(player),
             control: name_of(units.control[row]),
-            attack: units.attack[row].as_str(),
+            attack: attack_name(rules.attack),
+            name: rules.name,
             x: tiles(at.x),
             y: tiles(at.y),
             hp: units.hp[row],
@@ -348,6 +381,13 @@ const fn name_of(control: ControlBehaviour) -> &'static str {
     match control {
         ControlBehaviour::Player => "hero",
         ControlBehaviour::Minion => "minion",
+    }
+}
+
+const fn attack_name(attack: AttackBehaviour) -> &'static str {
+    match attack {
+        AttackBehaviour::Swordsman => "swordsman",
+        AttackBehaviour::Archer => "archer",
     }
 }
 
@@ -373,6 +413,6 @@ fn ms(rate: TickRate, tick: Tick) -> f64 {
 }
 
 #[expect(clippy::expect_used, reason = "memory is all it needs")]
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("plain data encodes")
+fn plain(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("plain data encodes")
 }

@@ -378,10 +378,13 @@ pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::{AttackBehaviour, UnitRules};
+    use sim::{AttackBehaviour, Heroes, KINDS_MAX, KindId, KindName, MinionRules, Minions, UnitRules};
 
     fn header(change: impl FnOnce(&mut Rules, &mut Map)) -> ReplayHeader {
-        let unit = || UnitRules {
+        let unit = |attack| UnitRules {
+            name: KindName::new("unit").unwrap(),
+            attack,
+            glyph: None,
             hp: 100,
             speed: 3_000,
             radius: 400,
@@ -391,13 +394,19 @@ mod tests {
             windup_ms: 200,
             arrow_speed: 14_000,
         };
-        // All bytes of the rules are 1: only validated fields matter here.
-        let bytes = [
-            encode(&"test"),
-            [encode(&unit()), encode(&unit()), encode(&unit()), encode(&unit())].concat(),
-            vec![1; 512],
-        ]
-        .concat();
+        let minion = |attack| MinionRules {
+            unit: unit(attack),
+            plural: None,
+            cost: 1,
+            start: 1,
+            train_key: None,
+            select_key: None,
+        };
+        let both = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+        let (minions, heroes): (Minions, Heroes) =
+            (both.map(minion).into_iter().collect(), both.map(unit).into_iter().collect());
+        // All other bytes of the rules are 1: only validated fields matter here.
+        let bytes = [encode(&"test"), encode(&(minions, heroes)), vec![1; 512]].concat();
         let (mut rules, _): (Rules, _) = postcard::take_from_bytes(&bytes).unwrap();
         rules.arrow_radius = 100;
         rules.circle_radius = 3_000;
@@ -422,7 +431,7 @@ mod tests {
             walls: Vec::new(),
             rocks: Vec::new(),
         };
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Archer, team };
+        let seat = |team| SeatSetup { hero: KindId(1), team };
         let setup = Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,
@@ -444,10 +453,20 @@ mod tests {
             Err(HeaderError::Rules(error)) => assert_eq!(error.field, field),
             other => panic!("{field}: {other:?}"),
         };
-        refused(|rules, _| rules.swordsman.hp = 0, "swordsman.hp");
-        refused(|rules, _| rules.archer.arrow_speed = 0, "archer.arrow_speed");
-        refused(|rules, _| rules.sword_hero.speed = i32::MAX, "sword_hero.speed");
-        refused(|rules, _| rules.archer_hero.cooldown_ms = u32::MAX, "archer_hero.cooldown_ms");
+        refused(|rules, _| rules.minions[0].unit.hp = 0, "unit.hp");
+        refused(|rules, _| rules.minions[1].unit.arrow_speed = 0, "unit.arrow_speed");
+        refused(|rules, _| rules.heroes[0].speed = i32::MAX, "unit.speed");
+        refused(|rules, _| rules.heroes[1].cooldown_ms = u32::MAX, "unit.cooldown_ms");
+        refused(|rules, _| rules.minions.clear(), "minions");
+        refused(|rules, _| rules.heroes.clear(), "heroes");
+        refused(
+            |rules, _| {
+                while rules.heroes.len() + rules.minions.len() <= KINDS_MAX {
+                    rules.heroes.push(rules.heroes[0].clone());
+                }
+            },
+            "heroes",
+        );
         refused(|rules, _| rules.dash_ms = 0, "dash_ms");
         refused(|rules, _| rules.turn_per_s = u32::MAX, "turn_per_s");
         refused(|rules, _| rules.training_max = 9, "training_max");

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod against;
+mod command_json;
 mod cut;
 mod diff;
 mod encoder;
@@ -20,6 +21,7 @@ mod verify;
 mod writer;
 
 pub use against::{Comparison, compare};
+pub use command_json::{command_from_json, command_to_json};
 pub use cut::{CutError, cut};
 pub use diff::{Parting, diff};
 pub use encoder::ReplayEncoder;

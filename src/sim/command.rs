@@ -16,7 +16,7 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::math::{Angle, Fx, Vec2};
-use super::state::UnitId;
+use super::state::{KindId, UnitId};
 use super::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most commands of one player in one tick; the rest wait for the next tick.
@@ -172,7 +172,7 @@ pub enum Command {
     /// Walk with the hero and fight what comes near.
     Follow(Selection, When),
     /// Train a minion for supply, at the owned circle in which the hero stands, else at the base.
-    Train(super::state::AttackBehaviour),
+    Train(KindId),
     /// Where new minions walk, fighting what comes near; without a rally point they follow the hero.
     Rally(Option<Target>),
     /// Give up the match.
@@ -305,7 +305,7 @@ mod tests {
             Command::Stop(units.clone()),
             Command::Hold(units.clone(), When::Now),
             Command::Follow(units, When::Now),
-            Command::Train(crate::state::AttackBehaviour::Archer),
+            Command::Train(KindId(1)),
             Command::Rally(None),
             Command::Surrender,
             Command::Pause,

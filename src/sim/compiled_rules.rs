@@ -8,8 +8,8 @@ use super::rules::milli::{tiles, tiles_over};
 use super::rules::{Map, Rules, UnitRules};
 use super::setup::Setup;
 use super::space::arena::{Arena, Base};
-use super::state::kind::kind_of;
-use super::state::{AttackBehaviour, CAPTURED, ControlBehaviour, Units};
+use super::state::kind::{KINDS, is_hero, kind_of};
+use super::state::{AttackBehaviour, CAPTURED, ControlBehaviour, KindId, Units};
 use super::tick::{PlayerId, Tick, TickRate};
 
 /// Time between two searches for a target: 8 ticks at 60/s. A unit keeps its target meanwhile, and notices a
@@ -63,7 +63,12 @@ impl CompiledRules {
 
     /// The stats of the unit in `row`.
     pub(crate) fn unit(&self, units: &Units, row: usize) -> &UnitStats {
-        self.per_tick.of(units.control[row], units.attack[row])
+        self.per_tick.of(units.control[row], units.kind[row])
+    }
+
+    /// The attack of the unit in `row`.
+    pub(crate) fn attack(&self, units: &Units, row: usize) -> AttackBehaviour {
+        self.per_tick.attack(kind_of(units.control[row], units.kind[row]))
     }
 
     /// A player's base; the centre of the map for a player without one.
@@ -80,7 +85,7 @@ pub(crate) struct UnitStats {
     pub(crate) speed: Fx,
     pub(crate) radius: Fx,
     pub(crate) reach: Fx,
-    /// Distance of the enemy at which a wind-up starts. A swordsman starts a little inside its reach, so that one
+    /// Distance of the enemy at which a wind-up starts. A sword starts a little inside its reach, so that one
     /// step back does not save the enemy.
     pub(crate) strikes_within: Fx,
     pub(crate) damage: i16,
@@ -96,12 +101,14 @@ pub(crate) struct UnitStats {
 #[derive(Clone, Debug)]
 pub(crate) struct TickRules {
     /// By kind; see [`kind_of`].
-    kinds: [UnitStats; 4],
+    kinds: [UnitStats; KINDS],
     widest: Fx,
     /// By kind: the square of `strikes_within`.
-    strikes2: [i64; 4],
+    strikes2: [i64; KINDS],
     /// By two kinds: the square of the distance at which their bodies touch.
-    touching2: [[i64; 4]; 4],
+    touching2: [[i64; KINDS]; KINDS],
+    /// By kind: see [`Self::class`].
+    classes: [u8; KINDS],
     /// Ticks from one search for a target to the next.
     search: u8,
     /// By phase: its remainder modulo `search`. A look-up is cheaper than a division.
@@ -140,18 +147,13 @@ impl TickRules {
         let ticks = |ms| rate.ticks_in_ms(ms);
         let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
         let dash = ticks(rules.dash_ms).max(1);
-        let (sword, bow) = (AttackBehaviour::Swordsman, AttackBehaviour::Archer);
-        let kinds = [
-            UnitStats::new(&rules.swordsman, sword, rate),
-            UnitStats::new(&rules.archer, bow, rate),
-            UnitStats::new(&rules.sword_hero, sword, rate),
-            UnitStats::new(&rules.archer_hero, bow, rate),
-        ];
+        let kinds = core::array::from_fn(|kind| UnitStats::new(unit_of(rules, kind as u8), rate));
         let search = u8::try_from(ticks(SEARCH_MS)).unwrap_or(u8::MAX).max(1);
         let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
         Self {
             strikes2: core::array::from_fn(|kind| square(kinds[kind].strikes_within)),
             touching2: touching2(&kinds),
+            classes: core::array::from_fn(|kind| class_of(rules, kind as u8)),
             kinds,
             widest,
             search,
@@ -180,23 +182,37 @@ impl TickRules {
     }
 
     /// The stats of a kind of unit.
-    pub(crate) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitStats {
-        self.kind(kind_of(control, attack))
+    pub(crate) const fn of(&self, control: ControlBehaviour, kind: KindId) -> &UnitStats {
+        self.kind(kind_of(control, kind))
     }
 
     /// The stats of a kind of unit, by [`kind_of`].
     pub(crate) const fn kind(&self, kind: u8) -> &UnitStats {
-        &self.kinds[(kind & 3) as usize]
+        &self.kinds[kind as usize % KINDS]
+    }
+
+    /// The attack of a kind as a number, and 2 more for a hero.
+    pub(crate) const fn class(&self, kind: u8) -> u8 {
+        self.classes[kind as usize % KINDS]
+    }
+
+    /// The attack of a kind.
+    pub(crate) const fn attack(&self, kind: u8) -> AttackBehaviour {
+        if self.class(kind) & 1 == AttackBehaviour::Archer as u8 {
+            AttackBehaviour::Archer
+        } else {
+            AttackBehaviour::Swordsman
+        }
     }
 
     /// The square of `strikes_within` of a kind.
     pub(crate) const fn strikes2(&self, kind: u8) -> i64 {
-        self.strikes2[(kind & 3) as usize]
+        self.strikes2[kind as usize % KINDS]
     }
 
     /// By other kind: the square of the distance at which a body of `kind` touches it.
-    pub(crate) const fn touching2(&self, kind: u8) -> &[i64; 4] {
-        &self.touching2[(kind & 3) as usize]
+    pub(crate) const fn touching2(&self, kind: u8) -> &[i64; KINDS] {
+        &self.touching2[kind as usize % KINDS]
     }
 
     /// The [turn](Self::turn_of) of the units that search in the tick `now`: with their phases it makes a
@@ -217,19 +233,29 @@ impl TickRules {
     }
 }
 
-fn touching2(kinds: &[UnitStats; 4]) -> [[i64; 4]; 4] {
+/// The rules of a kind, by [`kind_of`].
+fn unit_of(rules: &Rules, kind: u8) -> &UnitRules {
+    let control = if is_hero(kind) { ControlBehaviour::Player } else { ControlBehaviour::Minion };
+    rules.unit(control, KindId(kind & 7))
+}
+
+fn class_of(rules: &Rules, kind: u8) -> u8 {
+    unit_of(rules, kind).attack as u8 | u8::from(is_hero(kind)) << 1
+}
+
+fn touching2(kinds: &[UnitStats; KINDS]) -> [[i64; KINDS]; KINDS] {
     core::array::from_fn(|one| core::array::from_fn(|other| square(kinds[one].radius + kinds[other].radius)))
 }
 
 impl UnitStats {
-    fn new(rules: &UnitRules, attack: AttackBehaviour, rate: TickRate) -> Self {
+    fn new(rules: &UnitRules, rate: TickRate) -> Self {
         let reach = tiles(rules.reach);
         Self {
             hp: rules.hp,
             speed: tiles_over(rules.speed, rate.hz()),
             radius: tiles(rules.radius),
             reach,
-            strikes_within: match attack {
+            strikes_within: match rules.attack {
                 AttackBehaviour::Swordsman => reach - reach / 8,
                 AttackBehaviour::Archer => reach,
             },

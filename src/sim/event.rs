@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::math::Vec2;
-use super::state::{AttackBehaviour, ControlBehaviour, UnitId};
+use super::state::{AttackBehaviour, ControlBehaviour, KindId, UnitId};
 use super::tick::PlayerId;
 
 /// Most events of one tick; further ones are dropped.
@@ -21,7 +21,7 @@ pub enum Event {
         at: Vec2,
         /// The player whose blow or arrow hit.
         by: PlayerId,
-        /// Kind of the attacker.
+        /// Attack of the unit that hit.
         attack: AttackBehaviour,
         /// Hit points taken; the last hit may take more than the unit had.
         damage: i16,
@@ -44,7 +44,7 @@ pub enum Event {
         /// Control of the unit: a hero or a minion.
         control: ControlBehaviour,
         /// Kind of the unit.
-        attack: AttackBehaviour,
+        kind: KindId,
         /// Position at which it died.
         at: Vec2,
     },
@@ -64,9 +64,9 @@ pub enum Event {
         /// The player who trains it.
         player: PlayerId,
         /// Kind of the unit.
-        attack: AttackBehaviour,
+        kind: KindId,
     },
-    /// An archer shot an arrow.
+    /// A bow shot an arrow.
     Shot {
         /// The player it belongs to.
         player: PlayerId,

@@ -5,14 +5,14 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::rules::{Map, Rules};
-use super::state::AttackBehaviour;
+use super::state::KindId;
 use super::tick::{PLAYERS_MAX, TickRate};
 
 /// The initial choices of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatSetup {
-    /// Kind of the seat's hero.
-    pub hero: AttackBehaviour,
+    /// Kind of the seat's hero; an unknown kind counts as the first.
+    pub hero: KindId,
     /// Its team, below [`PLAYERS_MAX`].
     pub team: u8,
 }

@@ -9,11 +9,11 @@ use super::math::{Fx, Vec2};
 use super::phases::orders::{self, Task};
 use super::phases::scratch::Scratch;
 use super::phases::{combat, commands, control, lifecycle, movement, objectives, pause, projectiles};
+use super::rules::UnitRules;
 use super::setup::Setup;
 use super::space::arena::FAR;
 use super::state::{
-    AttackBehaviour, CAPTURED, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX,
-    StateHash, UnitId,
+    CAPTURED, ControlBehaviour, GameState, KindId, NoSuchField, Order, Outcome, QUEUED_MAX, StateHash, UnitId,
 };
 use super::tick::{PlayerId, Tick};
 
@@ -120,10 +120,10 @@ impl World {
     ///
     /// # Panics
     /// If the player does not exist.
-    pub fn spawn_minion(&mut self, player: PlayerId, attack: AttackBehaviour, at: Vec2) -> Option<UnitId> {
+    pub fn spawn_minion(&mut self, player: PlayerId, kind: KindId, at: Vec2) -> Option<UnitId> {
         assert!(player.index() < self.state.players.len(), "player {player} of {}", self.state.players.len());
         let minion = ControlBehaviour::Minion;
-        let born = lifecycle::spawn(&self.rules, &mut self.state, player, minion, attack, at)?;
+        let born = lifecycle::spawn(&self.rules, &mut self.state, player, minion, kind, at)?;
         let row = self.state.row(born)?;
         let here = Task::to(Order::Idle, self.state.position(row));
         orders::give(&mut self.state, row, here, When::Now);
@@ -154,10 +154,10 @@ impl World {
         self.rules.base(player).at
     }
 
-    /// The hit points of a unit of this kind at full health.
+    /// The rules of the unit in `row`.
     #[must_use]
-    pub fn full_hp(&self, row: usize) -> i16 {
-        self.rules.unit(&self.state.units, row).hp
+    pub fn unit_rules(&self, row: usize) -> &UnitRules {
+        self.rules.raw.unit(self.state.units.control[row], self.state.units.kind[row])
     }
 
     /// Copies the state of another world of the same setup and keeps the allocations.
@@ -191,6 +191,10 @@ fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState) -> bool {
 /// Whether every number that the simulation calculates with is within its reachable range, so that no sum
 /// overflows.
 fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
+    let kinds = |control| match control {
+        ControlBehaviour::Player => rules.raw.heroes.len(),
+        ControlBehaviour::Minion => rules.raw.minions.len(),
+    };
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
     let (half, far) = (rules.arena.obstacles.half, Fx::from_num(FAR));
     let orders = &state.orders;
@@ -208,6 +212,9 @@ fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
         && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))
         && circles.progress.iter().all(|progress| (0..=CAPTURED).contains(progress))
         && cores.hp.iter().all(|hp| (0..=rules.raw.core_hp).contains(hp))
+        && units.control.iter().zip(&units.kind).all(|(&control, kind)| kind.index() < kinds(control))
+        && players.hero_kind.iter().all(|kind| kind.index() < rules.raw.heroes.len())
+        && state.player_ids().all(|player| state.training(player).all(|kind| kind.index() < rules.raw.minions.len()))
         && players.supply.iter().all(|&supply| supply >= 0)
         && players.training_len.iter().all(|&waiting| waiting <= 8)
 }

@@ -29,7 +29,7 @@ pub(crate) const MODES: [Mode; 6] = [
 impl Mode {
     /// A match in this mode by the standard rules; heroes of both kinds.
     pub(crate) fn setup(&self, seed: u64, hz: u32) -> Setup {
-        let kinds = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+        let kinds = [KindId(0), KindId(1)];
         let seats = self.teams.iter().zip(kinds.into_iter().cycle());
         Setup {
             seed,
@@ -43,11 +43,11 @@ impl Mode {
 
 /// A match of two: a sword hero against an archer hero if `mixed`, else two sword heroes.
 pub(crate) fn setup(rules: &str, map: &str, seed: u64, hz: u32, mixed: bool) -> Setup {
-    let second = if mixed { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
+    let second = if mixed { KindId(1) } else { KindId(0) };
     Setup {
         seed,
         tick_rate: TickRate::new(hz).expect("an allowed rate"),
-        seats: [AttackBehaviour::Swordsman, second]
+        seats: [KindId(0), second]
             .into_iter()
             .enumerate()
             .map(|(team, hero)| SeatSetup { hero, team: team as u8 })
@@ -113,13 +113,7 @@ pub(crate) fn check_limits(world: &World) {
     let fx = |milli: Milli| Fx::from_bits((i64::from(milli) * 65_536 / 1000) as i32);
     for row in 0..state.units.len() {
         let at = state.position(row);
-        let kind = (state.units.control[row], state.units.attack[row]);
-        let unit = match kind {
-            (ControlBehaviour::Player, AttackBehaviour::Swordsman) => &rules.sword_hero,
-            (ControlBehaviour::Player, AttackBehaviour::Archer) => &rules.archer_hero,
-            (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => &rules.swordsman,
-            (ControlBehaviour::Minion, AttackBehaviour::Archer) => &rules.archer,
-        };
+        let unit = world.unit_rules(row);
         let radius = fx(unit.radius);
         assert!(state.units.hp[row] > 0 && state.units.hp[row] <= unit.hp);
         assert!(at.x.abs() + radius <= fx(map.size.0 / 2) && at.y.abs() + radius <= fx(map.size.1 / 2));

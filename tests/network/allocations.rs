@@ -11,7 +11,7 @@ use counting::allocations;
 use game::{ControllerChoice, Match, MatchOptions, Node as _, Server, data};
 use lab::Battlefield;
 use net::{Architecture, Time};
-use sim::{AttackBehaviour, PlayerId, Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
+use sim::{KindId, PlayerId, Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 
 /// A match on a perfect wire: a server and its clients, or two peers.
 struct Wire {
@@ -112,7 +112,7 @@ fn a_battle_in_steady_state_allocates_nothing() {
     let (rules, map) = (data::rules("endless").expect("embedded"), data::map("standard").expect("embedded"));
     // Larger armies than usual, which soon come again.
     let rules = Arc::new(Rules { minions_max: 12, supply_per_minute: 75, ..(*rules).clone() });
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Archer, team };
+    let seat = |team| SeatSetup { hero: KindId(1), team };
     let seats = [seat(0), seat(1)].into_iter().collect();
     let rate = TickRate::HZ_60;
     let mut world = World::new(Setup { seed: 3, tick_rate: rate, seats, rules, map });

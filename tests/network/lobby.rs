@@ -11,11 +11,11 @@ use net::message::{Choice, Lobby};
 use net::{
     Architecture, ChatText, End, Host, HostConfig, InputDelay, Join, PlayerName, Refusal, Settings, Time,
 };
-use sim::{AttackBehaviour, PlayerId, fingerprint};
+use sim::{KindId, PlayerId, fingerprint};
 
 const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
-const READY: Choice = Choice { hero: AttackBehaviour::Archer, is_ready: true };
-const UNDECIDED: Choice = Choice { hero: AttackBehaviour::Swordsman, is_ready: false };
+const READY: Choice = Choice { hero: KindId(1), is_ready: true };
+const UNDECIDED: Choice = Choice { hero: KindId(0), is_ready: false };
 
 /// A host of three seats and two guests, of whom nobody is ready.
 fn undecided(link: &str) -> Vec<Peer> {
@@ -89,7 +89,7 @@ fn peers_begin_once_all_are_ready_and_nobody_earlier() {
             assert_eq!(peer.inputs.len(), 120, "{link}");
             assert_eq!(peer.roster, peers[0].roster, "{link}");
         }
-        assert!(peers[0].roster.iter().all(|seat| seat.hero == AttackBehaviour::Archer), "{link}: as chosen");
+        assert!(peers[0].roster.iter().all(|seat| seat.hero == KindId(1)), "{link}: as chosen");
         let rtt_ms = peers[2].lobby.as_ref().and_then(|lobby| lobby.seats[1]?.rtt_ms);
         assert!(rtt_ms.is_some_and(|ms| ms >= 10), "{link}: {rtt_ms:?}");
     }
@@ -368,7 +368,7 @@ fn a_server_waits_until_all_are_ready() {
             for seat in &net.seats {
                 let summary = seat.ended.as_ref().and_then(|ended| ended.as_ref().ok()).expect("it ended");
                 assert_eq!(summary.ticks, 120, "{architecture}, {link}");
-                assert!(summary.roster.iter().all(|seat| seat.hero == AttackBehaviour::Archer));
+                assert!(summary.roster.iter().all(|seat| seat.hero == KindId(1)));
             }
         }
     }

@@ -15,8 +15,7 @@ use net::{
     Settings, TAG_BYTES, Time, Transmit, decode_inputs, encode_input, encode_inputs,
 };
 use sim::{
-    AttackBehaviour, Direction, HashChain, HeroControl, PARTS, PlayerId, StateHash, Tick, TickInputs,
-    TickRate,
+    Direction, HashChain, HeroControl, KindId, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
 };
 use transport::{Impairment, LinkSpec};
 
@@ -66,7 +65,7 @@ pub(crate) fn with_header(bytes: &[u8], change: impl FnOnce(&mut InputsHeader)) 
 pub(crate) fn settings(delay: InputDelay) -> Settings {
     Settings {
         name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
+        hero: KindId(0),
         is_ready: true,
         input_delay: delay,
         timeout: Duration::from_secs(3),

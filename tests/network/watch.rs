@@ -12,9 +12,7 @@ use net::{
     PlayerName, RoomCode, Settings, Time,
 };
 use replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
-use sim::{
-    AttackBehaviour, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World, fingerprint,
-};
+use sim::{KindId, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World, fingerprint};
 use transport::{PortChoice, Udp, clock};
 
 const TICKS: u32 = 900;
@@ -22,7 +20,7 @@ const SECOND: u64 = 1_000_000;
 
 /// A match of two bots, the hash after each of its ticks, and all that happened in them.
 fn record(folder: &Path) -> (PathBuf, Vec<StateHash>, Vec<TickEvent>) {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let seat = |team| SeatSetup { hero: KindId(0), team };
     let setup = Setup {
         seed: 7,
         tick_rate: TickRate::HZ_60,
@@ -165,7 +163,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
     let (host_udp, guest_udp) = (udp(), udp());
     let settings = Settings {
         name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Archer,
+        hero: KindId(1),
         is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(30),

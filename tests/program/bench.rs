@@ -2,7 +2,7 @@
 
 use crate::arena::run;
 use lab::{Battlefield, ORDER_TICKS, Plan};
-use sim::{AttackBehaviour, COMMANDS_PER_TICK_MAX, PlayerId, SELECTION_MAX, Tick, UNITS_MAX, UnitId};
+use sim::{COMMANDS_PER_TICK_MAX, KindId, PlayerId, SELECTION_MAX, Tick, UNITS_MAX, UnitId};
 
 #[test]
 fn the_seed_determines_the_battle() {
@@ -39,7 +39,7 @@ fn the_largest_battle_is_fair_and_its_orders_fit() {
     assert_eq!(plan.soldiers.len(), UNITS_MAX - 2);
     let of = |player| plan.soldiers.iter().filter(|soldier| soldier.player == PlayerId(player)).count();
     assert!(of(0).abs_diff(of(1)) <= 60, "{} against {}", of(0), of(1));
-    let archers = plan.soldiers.iter().filter(|soldier| soldier.attack == AttackBehaviour::Archer).count();
+    let archers = plan.soldiers.iter().filter(|soldier| soldier.kind == KindId(1)).count();
     assert_eq!(archers, (UNITS_MAX - 2) / 3);
     let half = plan.map.size.0 / 2000;
     let inside = |at: sim::math::Vec2| at.x.abs().max(at.y.abs()) < half;

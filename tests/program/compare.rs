@@ -422,8 +422,8 @@ fn a_drawn_script_is_the_same_for_all_and_comes_at_any_time() {
 
 fn setup() -> sim::Setup {
     use game::data;
-    use sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    use sim::{KindId, SeatSetup, Setup, TickRate};
+    let seat = |team| SeatSetup { hero: KindId(0), team };
     Setup {
         seed: 1,
         tick_rate: TickRate::HZ_60,

@@ -2,7 +2,7 @@
 //! fields of real traces, the columns of a study. What is in one and not in the other is a complaint.
 
 use crate::arena::{Arena, Ended, run};
-use game::Script;
+use game::{Script, data};
 use lab::compare::ORDER_COLUMNS;
 use serde_json::Value;
 use sim::Command;
@@ -72,7 +72,7 @@ fn a_row_too_many_is_noticed() {
 fn the_example_script_has_every_command_and_is_one() {
     let begin = TEXT.find("```script\n").expect("an example") + "```script\n".len();
     let example = TEXT[begin..].split("```").next().expect("it ends");
-    let script = Script::read(example).expect("a script");
+    let script = Script::read(example, &data::rules("standard").expect("built in")).expect("a script");
     let kinds: BTreeSet<usize> = script.lines().iter().map(|line| line.command.kind()).collect();
     assert_eq!(kinds.len(), Command::KINDS);
     let names: BTreeSet<String> = example.lines().map(|line| command_name(line).to_owned()).collect();

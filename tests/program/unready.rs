@@ -8,7 +8,7 @@ use net::{
     AdmissionRules, Architecture, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig, OnLoss,
     PlayerName, RoomCode, Settings,
 };
-use sim::{AttackBehaviour, TickRate, fingerprint};
+use sim::{KindId, TickRate, fingerprint};
 use transport::{PortChoice, Udp, clock};
 
 use crate::arena::{Arena, Ended, fails};
@@ -18,7 +18,7 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 fn settings() -> Settings {
     Settings {
         name: PlayerName::new("Ann").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
+        hero: KindId(0),
         is_ready: false,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(20),

@@ -10,9 +10,7 @@ use replay::{
     EventRow, Form, Playback, Replay, ReplayEncoder, ReplayEvent, ReplayHeader, UnitRow, Word, cut, events,
     said, states, write_events, write_said, write_states,
 };
-use sim::{
-    AttackBehaviour, ControlBehaviour, Order, PlayerId, SeatSetup, Setup, Tick, TickInputs, TickRate, World,
-};
+use sim::{ControlBehaviour, KindId, Order, PlayerId, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 
 const EVERY: NonZeroU32 = NonZeroU32::new(150).expect("not 0");
 
@@ -31,10 +29,7 @@ fn part(bytes: &[u8], from: u32, to: u32) -> Vec<u8> {
 /// A recorded match between bots of a minute and a half, and the units that each player lost before each tick.
 fn bot_match(seed: u64) -> (Vec<u8>, Vec<Vec<u16>>) {
     let rate = TickRate::new(30).expect("an allowed rate");
-    let seat = |team| {
-        let hero = if seed.is_multiple_of(2) { AttackBehaviour::Swordsman } else { AttackBehaviour::Archer };
-        SeatSetup { hero, team }
-    };
+    let seat = |team| SeatSetup { hero: KindId((seed % 2) as u8), team };
     let setup = Setup {
         seed,
         tick_rate: rate,
@@ -125,7 +120,8 @@ fn exported_units_are_those_of_the_world() {
                 };
                 let hero = if control { "hero" } else { "minion" };
                 let (unit, owner) = (units.id[row].to_string(), units.owner[row]);
-                (tick, unit, owner, hero, units.attack[row].as_str(), units.hp[row], order)
+                let name = world.setup().rules.unit(units.control[row], units.kind[row]).name;
+                (tick, unit, owner, hero, name, units.hp[row], order)
             };
             expected.extend((0..units.len()).map(of_row));
         }
@@ -133,7 +129,7 @@ fn exported_units_are_those_of_the_world() {
     }
     let exported: Vec<_> = exported
         .into_iter()
-        .map(|row| (row.tick, row.unit, row.player, row.control, row.attack, row.hp, row.order))
+        .map(|row| (row.tick, row.unit, row.player, row.control, row.name, row.hp, row.order))
         .collect();
     assert_eq!(exported, expected);
 }

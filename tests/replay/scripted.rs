@@ -5,21 +5,49 @@ use std::sync::Arc;
 use replay::{Record, Replay, ReplayEncoder, ReplayHeader, ReplayResult};
 use sim::math::{Angle, Fx, Vec2};
 use sim::{
-    AttackBehaviour, Command, Direction, HeroControl, Map, PlayerId, Rock, Rules, SeatSetup, Selection,
-    Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, Wall, When, World,
+    AttackBehaviour, Command, Direction, HeroControl, KindId, KindName, Map, MinionRules, PlayerId, Rock,
+    Rules, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, Wall, When,
+    World,
 };
 
-const fn unit(hp: i16, speed: i32, reach: i32, damage: i16, cooldown_ms: u32, arrow_speed: i32) -> UnitRules {
-    UnitRules { hp, speed, radius: 400, reach, damage, cooldown_ms, windup_ms: 250, arrow_speed }
+fn unit(hp: i16, speed: i32, reach: i32, damage: i16, cooldown_ms: u32, arrow_speed: i32) -> UnitRules {
+    let (name, attack) = if arrow_speed == 0 {
+        ("swordsman", AttackBehaviour::Swordsman)
+    } else {
+        ("archer", AttackBehaviour::Archer)
+    };
+    let name = KindName::new(name).expect("a name");
+    UnitRules {
+        name,
+        attack,
+        glyph: None,
+        hp,
+        speed,
+        radius: 400,
+        reach,
+        damage,
+        cooldown_ms,
+        windup_ms: 250,
+        arrow_speed,
+    }
+}
+
+fn minion(unit: UnitRules, start: u8) -> MinionRules {
+    MinionRules { unit, plural: None, cost: 2, start, train_key: None, select_key: None }
 }
 
 pub(crate) fn rules() -> Rules {
     Rules {
         name: "test".into(),
-        swordsman: unit(100, 3_600, 1_400, 16, 1_200, 0),
-        archer: unit(50, 3_200, 9_000, 16, 1_000, 14_000),
-        sword_hero: unit(300, 4_200, 1_900, 25, 800, 0),
-        archer_hero: unit(240, 4_000, 8_000, 20, 900, 16_000),
+        minions: [
+            minion(unit(100, 3_600, 1_400, 16, 1_200, 0), 4),
+            minion(unit(50, 3_200, 9_000, 16, 1_000, 14_000), 2),
+        ]
+        .into_iter()
+        .collect(),
+        heroes: [unit(300, 4_200, 1_900, 25, 800, 0), unit(240, 4_000, 8_000, 20, 900, 16_000)]
+            .into_iter()
+            .collect(),
         arrow_radius: 120,
         arc_half: 4_096,
         turn_per_s: 98_304,
@@ -36,16 +64,12 @@ pub(crate) fn rules() -> Rules {
         regeneration_after_ms: 5_000,
         respawn_ms: 6_000,
         respawn_per_minute_ms: 1_000,
-        start_swordsmen: 4,
-        start_archers: 2,
         minions_max: 14,
         supply_per_minute: 20,
         circle_supply_per_minute: 10,
         behind_supply_percent: 100,
         supply_max: 20,
         supply_start: 4,
-        swordsman_cost: 2,
-        archer_cost: 2,
         training_ms: 2_000,
         training_max: 5,
         escalation_ms: 180_000,
@@ -81,7 +105,7 @@ pub(crate) fn setup(hz: u32) -> Setup {
     Setup {
         seed: 42,
         tick_rate: TickRate::new(hz).unwrap(),
-        seats: [seat(AttackBehaviour::Swordsman, 0), seat(AttackBehaviour::Archer, 1)].into_iter().collect(),
+        seats: [seat(KindId(0), 0), seat(KindId(1), 1)].into_iter().collect(),
         rules: Arc::new(rules()),
         map: Arc::new(map()),
     }
@@ -112,7 +136,7 @@ pub(crate) fn script(tick: Tick) -> TickInputs {
         )),
         7 => {
             inputs.inputs[1].commands.push(Command::Banner);
-            inputs.inputs[1].commands.push(Command::Train(AttackBehaviour::Archer));
+            inputs.inputs[1].commands.push(Command::Train(KindId(1)));
         }
         20 => inputs.inputs[0].commands.push(Command::Dash(Angle(8_192))),
         _ => {}

@@ -13,7 +13,7 @@ const FOE: PlayerId = PlayerId(1);
 fn field() -> (World, Vec2) {
     let mut setup = setup("endless", "standard", 1, 60, false);
     let mut rules = (*setup.rules).clone();
-    (rules.start_swordsmen, rules.start_archers) = (0, 0);
+    rules.minions.iter_mut().for_each(|minion| minion.start = 0);
     setup.rules = Arc::new(rules);
     let world = World::new(setup);
     let hero = place(&world, world.state().players.hero[0]);
@@ -54,12 +54,12 @@ fn a_held_strike_swings_toward_its_aim_though_nobody_is_near() {
 #[test]
 fn a_blow_hits_who_steps_into_reach_in_its_own_tick() {
     let (world, at) = field();
-    let reach = Fx::from_num(world.setup().rules.sword_hero.reach) / 1_000;
+    let reach = Fx::from_num(world.setup().rules.heroes[0].reach) / 1_000;
     let mut stepped_in = 0;
     for hundredths in 240..300 {
         let mut world = world.clone();
         let start = at + Vec2 { x: Fx::from_num(hundredths) / 100, y: Fx::ZERO };
-        let foe = world.spawn_minion(FOE, AttackBehaviour::Swordsman, start).expect("room");
+        let foe = world.spawn_minion(FOE, KindId(0), start).expect("room");
         let aim = Angle::of(start - at);
         let walk = Command::Move([foe].into_iter().collect(), Target::clamped(at), When::Now);
         let mut before = start;

@@ -125,7 +125,7 @@ fn supply_and_training_fill_up_to_their_caps() {
     for tick in 0..60 * 100 {
         let mut inputs = TickInputs::idle(Tick(tick), 2);
         for _ in 0..4 {
-            inputs.inputs[0].commands.push(Command::Train(AttackBehaviour::Archer));
+            inputs.inputs[0].commands.push(Command::Train(KindId(1)));
         }
         world.step(&inputs);
         check_limits(&world);
@@ -174,7 +174,7 @@ fn any_command() -> impl Strategy<Value = Command> {
         (units.clone(), when()).prop_map(|(units, when)| Command::Hold(units, when)),
         (units, when()).prop_map(|(units, when)| Command::Follow(units, when)),
         prop::option::of(target).prop_map(Command::Rally),
-        Just(Command::Train(AttackBehaviour::Archer)),
+        Just(Command::Train(KindId(1))),
         Just(Command::Pause),
     ]
 }
@@ -233,7 +233,7 @@ fn a_command_for_foreign_or_dead_units_does_nothing() {
         Command::Attack([own].into_iter().collect(), own, When::Now),
         Command::Attack(foreign, UnitId::NONE, When::Now),
         Command::HeroAttack(own),
-        Command::Train(AttackBehaviour::Archer),
+        Command::Train(KindId(1)),
     ];
     assert_eq!(run(&illegal), run(&[]));
     assert_ne!(run(&[Command::Move([own].into_iter().collect(), to, When::Now)]), run(&[]));
@@ -359,8 +359,8 @@ fn endless_rules_end_only_by_giving_up() {
 
 #[test]
 fn a_circle_takes_2_5_s_alone_2_s_with_many_and_decays_in_6() {
-    let sword = AttackBehaviour::Swordsman;
-    let taken_after = |places: &[(u8, AttackBehaviour, (i32, i32))]| {
+    let sword = KindId(0);
+    let taken_after = |places: &[(u8, KindId, (i32, i32))]| {
         let mut world = scene(places);
         (0..600).find(|_| {
             idle(&mut world, 1);
@@ -388,7 +388,7 @@ fn a_circle_takes_2_5_s_alone_2_s_with_many_and_decays_in_6() {
 
 #[test]
 fn a_contested_circle_keeps_its_progress_and_an_owner_wins_it_back() {
-    let sword = AttackBehaviour::Swordsman;
+    let sword = KindId(0);
     let mut state = scene(&[(0, sword, (-2, 0)), (1, sword, (2, 0))]).state().clone();
     state.units.order.fill(Order::Hold);
     (state.circles.taker[0], state.circles.progress[0]) = (PlayerId(0), 30_000);
@@ -409,9 +409,9 @@ fn a_contested_circle_keeps_its_progress_and_an_owner_wins_it_back() {
 // Fights and ways.
 
 /// A world in which all units stand where they were put, and the rest of player 1's are gone.
-fn scene(places: &[(u8, AttackBehaviour, (i32, i32))]) -> World {
+fn scene(places: &[(u8, KindId, (i32, i32))]) -> World {
     let mut setup = standard(1);
-    setup.rules = Arc::new(Rules { start_swordsmen: 4, ..(*setup.rules).clone() });
+    Arc::make_mut(&mut setup.rules).minions[0].start = 4;
     let mut state = World::new(setup).state().clone();
     let mut keep = vec![false; state.units.len()];
     for &(owner, kind, (x, y)) in places {
@@ -419,7 +419,7 @@ fn scene(places: &[(u8, AttackBehaviour, (i32, i32))]) -> World {
             let units = &state.units;
             !keep[row]
                 && units.owner[row] == PlayerId(owner)
-                && units.attack[row] == kind
+                && units.kind[row] == kind
                 && units.control[row] == ControlBehaviour::Minion
         });
         let row = row.expect("enough units of that kind");
@@ -448,14 +448,14 @@ fn idle(world: &mut World, ticks: u32) {
 
 #[test]
 fn an_arrow_hits_the_first_enemy_and_a_wall_stops_it() {
-    let archer = (0, AttackBehaviour::Archer, (-6, 0));
-    let mut open = scene(&[archer, (1, AttackBehaviour::Archer, (2, 0))]);
+    let archer = (0, KindId(1), (-6, 0));
+    let mut open = scene(&[archer, (1, KindId(1), (2, 0))]);
     let unhurt = open.state().units.hp.clone();
     idle(&mut open, 120);
     let hp = &open.state().units.hp;
     assert!(hp.iter().zip(&unhurt).all(|(hp, unhurt)| hp < unhurt), "{hp:?}");
     // They would not shoot at a wall by themselves: both have drawn already, and let go through it.
-    let walled = scene(&[(0, AttackBehaviour::Archer, (-3, 6)), (1, AttackBehaviour::Archer, (3, 6))]);
+    let walled = scene(&[(0, KindId(1), (-3, 6)), (1, KindId(1), (3, 6))]);
     let mut state = walled.state().clone();
     state.units.order.fill(Order::Hold);
     state.units.strike_at.fill(Tick(0));
@@ -470,7 +470,7 @@ fn an_arrow_hits_the_first_enemy_and_a_wall_stops_it() {
 
 #[test]
 fn a_side_step_dodges_an_arrow() {
-    let mut world = scene(&[(0, AttackBehaviour::Archer, (-4, 0)), (1, AttackBehaviour::Swordsman, (4, 0))]);
+    let mut world = scene(&[(0, KindId(1), (-4, 0)), (1, KindId(0), (4, 0))]);
     let target = world.state().units.id[1];
     let walk = |y: i32| {
         let to = Vec2 { x: Fx::from_num(4), y: Fx::from_num(y) };
@@ -485,7 +485,7 @@ fn a_side_step_dodges_an_arrow() {
     }
     assert_eq!(world.state().units.hp[1], 100);
     // Who walks straight on is hit.
-    let mut world = scene(&[(0, AttackBehaviour::Archer, (-4, 0)), (1, AttackBehaviour::Swordsman, (4, -6))]);
+    let mut world = scene(&[(0, KindId(1), (-4, 0)), (1, KindId(0), (4, -6))]);
     for tick in 0..150 {
         let mut inputs = TickInputs::idle(Tick(tick), 2);
         inputs.inputs[1].commands.push(walk(12));
@@ -496,11 +496,11 @@ fn a_side_step_dodges_an_arrow() {
 
 #[test]
 fn a_blow_takes_its_damage_and_only_in_front() {
-    let sword = AttackBehaviour::Swordsman;
+    let sword = KindId(0);
     let mut world = scene(&[(0, sword, (-20, 14)), (1, sword, (-19, 14))]);
     let mut state = world.state().clone();
     idle(&mut world, 60);
-    let UnitRules { hp, damage, .. } = standard(1).rules.swordsman;
+    let UnitRules { hp, damage, .. } = standard(1).rules.minions[0].unit;
     assert_eq!(world.state().units.hp, [hp - damage; 2]);
     // Beside the one who strikes nothing is hit.
     state.units.y[1] = Fx::from_num(15);
@@ -509,7 +509,7 @@ fn a_blow_takes_its_damage_and_only_in_front() {
 
 #[test]
 fn a_blow_hits_three_in_the_arc_and_nobody_behind() {
-    let sword = AttackBehaviour::Swordsman;
+    let sword = KindId(0);
     let world = scene(
         &[0, 1, 2, 3]
             .map(|_| (1, sword, (-20, 14)))
@@ -526,7 +526,7 @@ fn a_blow_hits_three_in_the_arc_and_nobody_behind() {
         state.units.y[row] += Fx::from_num(y) / 10;
     }
     let left = one_blow(state, striker);
-    let UnitRules { hp, damage, .. } = standard(1).rules.swordsman;
+    let UnitRules { hp, damage, .. } = standard(1).rules.minions[0].unit;
     let expected = [hp - damage, hp - damage / 2, hp - damage / 2, hp];
     assert_eq!(others.iter().map(|&row| left[row]).collect::<Vec<_>>(), expected);
 }
@@ -547,7 +547,7 @@ fn nobody_gets_stuck_on_the_way_across_the_map() {
         [(0, 0), (0, 12), (0, -12), (-20, 9), (19, -9), (-14, -5), (3, 6), (-3, -7), (26, 14), (-30, -16)];
     for from in places {
         for to in places.into_iter().filter(|&to| to != from) {
-            let mut world = scene(&[(0, AttackBehaviour::Swordsman, from)]);
+            let mut world = scene(&[(0, KindId(0), from)]);
             let units: Selection = world.state().units.id.iter().copied().collect();
             let goal = Vec2 { x: Fx::from_num(to.0), y: Fx::from_num(to.1) };
             let mut inputs = TickInputs::idle(Tick(0), 2);

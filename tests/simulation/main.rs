@@ -6,6 +6,7 @@ mod combat;
 mod common;
 mod delta;
 mod every_match;
+mod kinds;
 mod minions;
 mod mirror;
 mod pathing;

@@ -19,13 +19,13 @@ impl Field {
     fn new(change: impl FnOnce(&mut Rules)) -> Self {
         let mut setup = setup("endless", "standard", 1, 60, false);
         let mut rules = (*setup.rules).clone();
-        (rules.start_swordsmen, rules.start_archers) = (0, 0);
+        rules.minions.iter_mut().for_each(|minion| minion.start = 0);
         change(&mut rules);
         setup.rules = Arc::new(rules);
         Self { world: World::new(setup) }
     }
 
-    fn spawn(&mut self, player: PlayerId, kind: AttackBehaviour, at: (i32, i32)) -> UnitId {
+    fn spawn(&mut self, player: PlayerId, kind: KindId, at: (i32, i32)) -> UnitId {
         self.world.spawn_minion(player, kind, place(at)).expect("room")
     }
 
@@ -66,12 +66,13 @@ fn all(units: &[UnitId]) -> Selection {
     units.iter().copied().collect()
 }
 
-use AttackBehaviour::{Archer, Swordsman};
+const SWORDSMAN: KindId = KindId(0);
+const ARCHER: KindId = KindId(1);
 
 #[test]
 fn queued_orders_are_carried_out_one_after_the_other() {
     let mut field = Field::new(|_| {});
-    let unit = field.spawn(ME, Swordsman, (-20, -10));
+    let unit = field.spawn(ME, SWORDSMAN, (-20, -10));
     let one = all(&[unit]);
     // After Idle, which never ends, the first begins at once.
     let way = [(-12, -10), (-12, -4), (-20, -4)].map(|at| Command::Move(one.clone(), to(at), When::Queued));
@@ -94,7 +95,7 @@ fn queued_orders_are_carried_out_one_after_the_other() {
 #[test]
 fn a_queue_has_a_limit_and_is_forgotten_with_a_new_order_or_with_its_unit() {
     let mut field = Field::new(|_| {});
-    let units = [field.spawn(ME, Swordsman, (-20, -10)), field.spawn(ME, Archer, (-20, -8))];
+    let units = [field.spawn(ME, SWORDSMAN, (-20, -10)), field.spawn(ME, ARCHER, (-20, -8))];
     let go = Command::Move(all(&units), to((20, 0)), When::Queued);
     field.order(&[go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone()]);
     field.order(&[go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone()]);
@@ -116,7 +117,7 @@ fn a_queue_has_a_limit_and_is_forgotten_with_a_new_order_or_with_its_unit() {
 #[test]
 fn minions_walk_to_the_rally_point_and_follow_the_hero_without_one() {
     let mut field = Field::new(|rules| rules.supply_start = 20);
-    let train = Command::Train(Swordsman);
+    let train = Command::Train(SWORDSMAN);
     field.order(&[Command::Rally(Some(to((-12, 6)))), train.clone()]);
     field.wait(10 * 60);
     let first = *field.world.state().units.id.last().expect("one was born");
@@ -131,7 +132,7 @@ fn minions_walk_to_the_rally_point_and_follow_the_hero_without_one() {
 #[test]
 fn a_group_arrives_in_ranks_with_its_archers_behind() {
     let mut field = Field::new(|_| {});
-    let kinds = [Archer, Swordsman, Swordsman, Archer, Swordsman, Swordsman, Archer, Swordsman, Archer];
+    let kinds = [ARCHER, SWORDSMAN, SWORDSMAN, ARCHER, SWORDSMAN, SWORDSMAN, ARCHER, SWORDSMAN, ARCHER];
     let start = |n: i32| (-20 + n % 3, -n);
     let units: Vec<UnitId> = (0..).zip(kinds).map(|(n, kind)| field.spawn(ME, kind, start(n))).collect();
     // Straight to the right of their middle.
@@ -139,11 +140,11 @@ fn a_group_arrives_in_ranks_with_its_archers_behind() {
     field.wait(8 * 60);
     let state = field.world.state();
     assert!(units.iter().all(|&unit| state.units.order[field.row(unit)] == Order::Idle), "all have arrived");
-    let along = |kind: AttackBehaviour| {
+    let along = |kind: KindId| {
         let of_kind = units.iter().zip(kinds).filter(move |&(_, of)| of == kind);
         of_kind.map(|(&unit, _)| field.at(unit).x).collect::<Vec<Fx>>()
     };
-    let (front, back) = (along(Swordsman), along(Archer));
+    let (front, back) = (along(SWORDSMAN), along(ARCHER));
     assert!(front.iter().min() > back.iter().max(), "{front:?} before {back:?}");
     for (n, &one) in units.iter().enumerate() {
         for &other in &units[..n] {
@@ -157,7 +158,7 @@ fn a_group_arrives_in_ranks_with_its_archers_behind() {
 #[test]
 fn a_crowd_comes_to_rest() {
     let mut field = Field::new(|_| {});
-    let units: Vec<UnitId> = (0..14).map(|n| field.spawn(ME, Swordsman, (-14 + n % 2, n / 4))).collect();
+    let units: Vec<UnitId> = (0..14).map(|n| field.spawn(ME, SWORDSMAN, (-14 + n % 2, n / 4))).collect();
     // All to the same place, one by one: there is no formation that gives each its own.
     for &unit in &units {
         field.order(&[Command::Move(all(&[unit]), to((-8, -2)), When::Now)]);
@@ -175,10 +176,11 @@ fn a_crowd_comes_to_rest() {
 #[test]
 fn a_target_is_kept_while_two_are_nearly_as_near() {
     let mut field = Field::new(|rules| {
-        (rules.swordsman.damage, rules.archer.damage, rules.sword_hero.damage) = (0, 0, 0);
+        rules.minions.iter_mut().for_each(|minion| minion.unit.damage = 0);
+        rules.heroes[0].damage = 0;
     });
-    let mine = field.spawn(ME, Archer, (-10, -12));
-    let foes = [field.spawn(FOE, Swordsman, (-4, -10)), field.spawn(FOE, Swordsman, (-4, -14))];
+    let mine = field.spawn(ME, ARCHER, (-10, -12));
+    let foes = [field.spawn(FOE, SWORDSMAN, (-4, -10)), field.spawn(FOE, SWORDSMAN, (-4, -14))];
     // They walk in turn a little nearer and back.
     let (mut targets, mut changes) = (UnitId::NONE, 0);
     for second in 0..20 {

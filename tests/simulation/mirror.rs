@@ -62,7 +62,7 @@ impl Script {
             7 => Command::Hold(units, when),
             8 => Command::Follow(units, when),
             9 => Command::Rally(self.strikes.then_some(to)),
-            10 => Command::Train(AttackBehaviour::Swordsman),
+            10 => Command::Train(KindId(0)),
             _ => Command::AttackMove(units, to, when),
         };
         let walk = self.walk.map(|way| Direction::eighth(if turned { way + 4 } else { way }));
@@ -93,7 +93,7 @@ fn side(world: &World, player: PlayerId) -> impl PartialEq + std::fmt::Debug + u
     let units: Vec<_> = rows(state, player)
         .into_iter()
         .map(|row| {
-            let body = (units.attack[row], units.control[row], units.hp[row], units.order[row]);
+            let body = (units.kind[row], units.control[row], units.hp[row], units.order[row]);
             let place = (at(units.x[row], units.y[row]), at(units.vx[row], units.vy[row]));
             let aims = (angle(units.facing[row]), at(units.goal_x[row], units.goal_y[row]));
             let names = (name(units.quarry[row]), name(units.target[row]));

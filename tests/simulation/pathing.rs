@@ -82,7 +82,7 @@ impl Course {
     fn start(&self, player: PlayerId, count: usize, seed: u64, hz: u32) -> World {
         let mut setup = setup("endless", "standard", seed, hz, false);
         let mut rules = (*setup.rules).clone();
-        (rules.start_swordsmen, rules.start_archers, rules.swordsman.damage) = (12, 0, 0);
+        (rules.minions[0].start, rules.minions[1].start, rules.minions[0].unit.damage) = (12, 0, 0);
         (setup.rules, setup.map) = (Arc::new(rules), Arc::new(self.map()));
         let mut state = World::new(setup.clone()).state().clone();
         for (ordinal, row) in minions(&state, player).into_iter().take(count).enumerate() {

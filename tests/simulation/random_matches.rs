@@ -87,8 +87,8 @@ fn any_input(world: &World, player: PlayerId, pause: u64) -> PlayerInput {
             6 => Command::Stop(units),
             7 => Command::Hold(units, when),
             8 => Command::Follow(units, when),
-            9 => Command::Train(AttackBehaviour::Archer),
-            10 => Command::Train(AttackBehaviour::Swordsman),
+            9 => Command::Train(KindId(1)),
+            10 => Command::Train(KindId(0)),
             11 => Command::Rally((draw(2) == 0).then_some(to)),
             _ => Command::AttackMove(units, to, when),
         });

@@ -48,7 +48,7 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
     for window in [&host, &guest] {
         window.wait_for("four players", |shown| seats(shown).iter().map(|seat| &*seat.0).eq(names));
     }
-    guest.click("hero bow");
+    guest.click("hero archer");
     guest.key("Return");
     guest.display.xdotool(&["type", "--delay", "60", "hello"]);
     guest.key("Return");

@@ -11,6 +11,7 @@ mod displays;
 mod driver;
 mod hands;
 mod keyboard;
+mod kinds;
 mod layouts;
 mod lobby;
 mod replays;
@@ -31,7 +32,7 @@ use bot::BotLevel;
 use game::data;
 use replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
 use serde_json::Value;
-use sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
+use sim::{KindId, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 
 use cable::Cable;
 use common::BotMatch;
@@ -63,7 +64,7 @@ fn two_clicks_lead_to_a_match_that_can_be_played() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("practice", "1280x720", None, &[]);
     window.wait_screen("start");
-    window.click("hero bow");
+    window.click("hero archer");
     window.picture("start");
     window.click("play easy");
     window.wait_tick(1);
@@ -496,7 +497,7 @@ fn assert_both_seats_are_shown(name: &'static str, size: &str) {
 const TICKS_OF_FOUR: u32 = 9_000;
 
 fn match_of_four(folder: &Path, name: &str, teams: [u8; 4]) -> PathBuf {
-    let heroes = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+    let heroes = [KindId(0), KindId(1)];
     let seat = |(place, team)| SeatSetup { hero: heroes[place % 2], team };
     let setup = Setup {
         seats: teams.into_iter().enumerate().map(seat).collect(),
@@ -562,7 +563,7 @@ fn a_window_that_cannot_be_opened_says_why_in_a_sentence() {
 
 /// Two heroes who stand still for a tenth of a second.
 fn short_replay(folder: &Path) -> PathBuf {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let seat = |team| SeatSetup { hero: KindId(0), team };
     let setup = Setup {
         seed: 1,
         tick_rate: TickRate::HZ_60,

@@ -58,7 +58,7 @@ fn fields_stay_where_they_are_when_the_network_part_opens() {
     let before = window.wait_screen("host");
     window.click("network");
     let after = window.wait_for("a code", |shown| !rect_of(shown, "code").is_null());
-    for item in ["host", "name", "hero sword", "seats 2", "network", "open", "back"] {
+    for item in ["host", "name", "hero swordsman", "seats 2", "network", "open", "back"] {
         assert_eq!(rect_of(&before, item), rect_of(&after, item), "{item}");
     }
     window.picture("network");

@@ -32,7 +32,7 @@ fn settings_are_kept() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("kept", "1280x720", None, &[]);
     window.wait_screen("start");
-    window.click("hero bow");
+    window.click("hero archer");
     window.click("settings");
     window.picture("general");
     window.click("frames 60");

@@ -117,7 +117,7 @@ fn without_a_server_the_alsa_library_plays() {
         let bytes = std::fs::read(&played).unwrap_or_default();
         bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]]).unsigned_abs()).collect()
     };
-    window.click("hero bow");
+    window.click("hero archer");
     window.wait_for("a click at the device", |_| {
         is_without_library() || samples().iter().any(|&sample| sample > 500)
     });

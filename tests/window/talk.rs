@@ -91,7 +91,7 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
     guest.point([480.0, 20.0]);
     say(&guest, &host, "Ben", "again?");
     assert_eq!(host.shown()["match"]["heroes"], serde_json::json!(["Swordsman", "Swordsman"]));
-    host.click("hero bow");
+    host.click("hero archer");
     host.click("again");
     guest.wait_for("a wish", |shown| shown["match"]["wanted"] == serde_json::json!([0]));
     for (window, name) in [(&host, "asked"), (&guest, "wanted")] {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use replay::{Record, Replay};
 use serde_json::Value;
-use sim::{AttackBehaviour, ControlBehaviour, Event, PlayerId, World};
+use sim::{ControlBehaviour, Event, KindId, PlayerId, World};
 
 use super::driver::Window;
 use super::{turn, turn_alone, xy};
@@ -181,7 +181,7 @@ fn a_result_tells_its_course_and_gives_a_tip() {
     window.picture("details");
     window.click("details");
     // Another hero, and the same match again.
-    window.click("hero bow");
+    window.click("hero archer");
     window.click("again");
     window.wait_tick(1);
     window.close();
@@ -191,7 +191,7 @@ fn a_result_tells_its_course_and_gives_a_tip() {
         .into_iter()
         .max_by_key(|file| std::fs::metadata(file).and_then(|data| data.modified()).expect("a file"));
     let replay = Replay::open(last.expect("a replay")).expect("a replay");
-    assert_eq!(replay.header().seats[0].setup.hero, AttackBehaviour::Archer);
+    assert_eq!(replay.header().seats[0].setup.hero, KindId(1));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use lab::{Plan, Sortie};
 use rapier2d::prelude::*;
-use sim::{AttackBehaviour, Tick};
+use sim::Tick;
 
 use crate::Engine;
 
@@ -32,7 +32,7 @@ impl Bodies {
             colliders.insert(solid.friction(0.0).restitution(0.0));
         }
         let mut bodies = RigidBodySet::new();
-        let radius = milli(plan.rules.swordsman.radius);
+        let radius = milli(plan.rules.minions[0].unit.radius);
         let balls = plan.soldiers.iter().map(|soldier| {
             let at = Vector::new(soldier.at.x.to_num(), soldier.at.y.to_num());
             let body = bodies.insert(RigidBodyBuilder::dynamic().translation(at).lock_rotations());
@@ -71,10 +71,8 @@ impl Engine for Bodies {
             let platoon = &self.plan.platoons[platoon];
             let middle = glam::Vec2::new(platoon.middle.x.to_num(), platoon.middle.y.to_num());
             for index in platoon.soldiers.clone() {
-                let speed = match self.plan.soldiers[index].attack {
-                    AttackBehaviour::Swordsman => milli(self.plan.rules.swordsman.speed),
-                    AttackBehaviour::Archer => milli(self.plan.rules.archer.speed),
-                };
+                let kind = self.plan.soldiers[index].kind;
+                let speed = milli(self.plan.rules.minions[kind.index()].unit.speed);
                 let body = &mut self.bodies[self.balls[index]];
                 // Beside the others, as it began.
                 let place = self.plan.soldiers[index].at;

@@ -6,12 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use super::{
-    ARCHITECTURES, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
+    ARCHITECTURES, BotChoice, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
     seconds_or_none, seed, tick_rate, token,
 };
 use game::text_file::{self, TextError};
 use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
-use sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
+use sim::{KindName, PLAYERS_MAX, PlayerId, Tick, TickRate};
 use transport::LinkSpec;
 
 /// Flags of a player.
@@ -20,9 +20,9 @@ pub(crate) struct PlayerArguments {
     /// Your name, 1 to 16 characters.
     #[arg(long, value_parser = PlayerName::new)]
     pub(crate) name: Option<PlayerName>,
-    /// Your hero.
-    #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
-    pub(crate) hero: Hero,
+    /// Name of your hero in the rules; by default the first.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) hero: Option<KindName>,
     /// Whether the player is ready as soon as there is a seat; a player from the menu decides in the lobby.
     #[arg(skip = true)]
     pub(crate) is_ready: bool,

@@ -91,6 +91,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
 /// commands.
 fn script_of(replay: &mut Replay, player: PlayerId) -> anyhow::Result<String> {
     let (seats, rate) = (replay.header().seats.len(), replay.header().tick_rate);
+    let rules = replay.header().setup()?.rules;
     ensure!(player.index() < seats, "there is no player {player}: they count from 0 to {}", seats - 1);
     let lines =
         replay::said(replay).filter(|said| said.player == player).filter_map(|said| match said.word {
@@ -102,7 +103,7 @@ fn script_of(replay: &mut Replay, player: PlayerId) -> anyhow::Result<String> {
     // One more than a script may have is enough to know.
     let script: Script = lines.take(SCRIPT_COMMANDS_MAX + 1).collect();
     let mut bytes = Vec::new();
-    script.write(&mut bytes)?;
+    script.write(&rules, &mut bytes)?;
     let text = String::from_utf8(bytes)?;
     let is_short = script.lines().len() <= SCRIPT_COMMANDS_MAX && text.len() as u64 <= SCRIPT_BYTES_MAX;
     ensure!(

@@ -30,6 +30,11 @@ const MOBA: &[(Action, KeyCode)] = &[
     (Action::Hold, KeyCode::H),
 ];
 
+/// Whether a preset gives this key to an action.
+pub(super) fn is_in_preset(key: KeyCode) -> bool {
+    MOBA.iter().any(|&(_, bound)| bound == key)
+}
+
 /// Preset, and the keys that the player has rebound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

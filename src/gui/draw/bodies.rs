@@ -2,10 +2,10 @@
 
 use macroquad::math::{Vec2, vec2};
 use sim::math::Angle;
-use sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId, UnitRules};
+use sim::{AttackBehaviour, ControlBehaviour, GameState, Glyph, PlayerId, Tick, UnitId, UnitRules};
 
 use super::colours::{self, Side};
-use super::view::{View, point, radians, rules_of};
+use super::view::{View, point, radians};
 
 /// Minimum scale of bases, in pixels per tile: on a large map that is shown whole, they are drawn larger than to
 /// scale.
@@ -20,7 +20,8 @@ pub(super) struct Body {
     pub(super) team: u8,
     pub(super) side: Side,
     pub(super) is_hero: bool,
-    pub(super) kind: AttackBehaviour,
+    pub(super) attack: AttackBehaviour,
+    pub(super) glyph: Glyph,
     /// Position, in pixels.
     pub(super) at: Vec2,
     /// Facing direction, on the screen.
@@ -41,8 +42,8 @@ impl Body {
     pub(super) fn new(view: &View<'_>, row: usize) -> Self {
         let state = view.state();
         let units = &state.units;
-        let (id, control, kind) = (units.id[row], units.control[row], units.attack[row]);
-        let rules = rules_of(view.scene.setup, control, kind);
+        let (id, control) = (units.id[row], units.control[row]);
+        let rules = view.scene.setup.rules.unit(control, units.kind[row]);
         let is_hero = control == ControlBehaviour::Player;
         let (place, angle) = between(view.scene.previous, state, row, view.scene.alpha);
         let windup_ticks = view.scene.setup.tick_rate.ticks_in_ms(rules.windup_ms).max(1) as f32;
@@ -55,7 +56,8 @@ impl Body {
             team: state.team(row),
             side: view.side(state.team(row)),
             is_hero,
-            kind,
+            attack: rules.attack,
+            glyph: rules.glyph(),
             at: view.px(place),
             forward: vec2(angle.cos(), -angle.sin()),
             speed: point(units.vx[row], -units.vy[row]) * view.hz,

@@ -8,7 +8,7 @@ use macroquad::color::Color;
 use macroquad::math::{Rect, Vec2, vec2};
 use net::Time;
 use sim::math::{self, Fx};
-use sim::{AttackBehaviour, Command, PlayerId, SeatSetup, Setup, Target, TickInputs, TickRate, World};
+use sim::{Command, KindId, PlayerId, SeatSetup, Setup, Target, TickInputs, TickRate, World};
 
 use super::bodies::Body;
 use super::colours::{self, Side};
@@ -27,12 +27,12 @@ const CONTRAST_LEAST: f32 = 3.0;
 
 /// Runs a fight of two heroes and their minions over the middle circle. No unit dies.
 fn crowd() -> World {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let seat = |team| SeatSetup { hero: KindId(0), team };
     let mut rules = (*data::rules("standard").expect("built in")).clone();
-    (rules.start_swordsmen, rules.start_archers) = (0, 0);
-    for unit in [&mut rules.swordsman, &mut rules.archer, &mut rules.sword_hero] {
-        unit.hp = 10_000;
+    for minion in &mut rules.minions {
+        (minion.start, minion.unit.hp) = (0, 10_000);
     }
+    rules.heroes[0].hp = 10_000;
     let mut world = World::new(Setup {
         seed: 1,
         tick_rate: TickRate::HZ_60,
@@ -43,7 +43,7 @@ fn crowd() -> World {
     let middle = *world.circles().iter().min_by_key(|at| at.x.abs() + at.y.abs()).expect("circles");
     let players = [PlayerId(0), PlayerId(1)];
     for number in 0..MINIONS {
-        let kind = if number % 3 == 2 { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
+        let kind = if number % 3 == 2 { KindId(1) } else { KindId(0) };
         for (player, side) in players.into_iter().zip([-1, 1]) {
             let at = math::Vec2 { x: middle.x + Fx::from_num(4 * side), ..middle };
             world.spawn_minion(player, kind, at).expect("room");

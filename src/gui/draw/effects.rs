@@ -6,14 +6,15 @@ use std::collections::VecDeque;
 use game::EventBacklog;
 use macroquad::math::{Vec2, vec2};
 use sim::{
-    self, AttackBehaviour, ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, Setup, Tick, UnitId,
+    self, AttackBehaviour, ControlBehaviour, Event, GameState, KindId, PLAYERS_MAX, PlayerId, Setup, Tick,
+    UnitId,
 };
 
 use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
 use super::outlines::{body_points, turned};
-use super::view::{View, ease_out, milli, point, radians, rules_of};
+use super::view::{View, ease_out, milli, point, radians};
 
 /// Lifetime of the marks of dead units and of stuck arrows, in seconds.
 const FALLEN_S: f32 = 10.0;
@@ -56,7 +57,7 @@ struct Fallen {
     since: f32,
     team: u8,
     control: ControlBehaviour,
-    kind: AttackBehaviour,
+    kind: KindId,
 }
 
 /// Moving effect: a stuck arrow, a chip, or a ring.
@@ -126,11 +127,11 @@ impl Effects {
                     let way = blow_direction(previous, events, happened.tick, (at, by, attack));
                     self.hit((previous, current), unit, to_tiles(at), way, when);
                 }
-                Event::Blow { player, at } => self.strike(current, player, to_tiles(at), when),
-                Event::Death { unit, owner, control, attack, at } => {
+                Event::Blow { player, at } => self.strike(setup, current, player, to_tiles(at), when),
+                Event::Death { unit, owner, control, kind, at } => {
                     let angle = previous.row(unit).map_or(0.0, |row| radians(previous.units.facing[row]));
                     let team = current.team_of(owner);
-                    let fallen = Fallen { at: to_tiles(at), angle, since: when, team, control, kind: attack };
+                    let fallen = Fallen { at: to_tiles(at), angle, since: when, team, control, kind };
                     self.fall(unit, fallen);
                 }
                 Event::Spawn { owner, control: ControlBehaviour::Player, at, .. } => {
@@ -183,11 +184,11 @@ impl Effects {
         self.scatter(at, away, when, team, 3, u32::from(unit.index));
     }
 
-    /// Swings the blade of the swordsman at this position.
-    fn strike(&mut self, current: &GameState, player: PlayerId, at: Vec2, when: f32) {
-        let own = |&row: &usize| {
-            current.units.owner[row] == player && current.units.attack[row] == AttackBehaviour::Swordsman
-        };
+    /// Swings the blade of the unit at this position.
+    fn strike(&mut self, setup: &Setup, current: &GameState, player: PlayerId, at: Vec2, when: f32) {
+        let units = &current.units;
+        let attack = |row: usize| setup.rules.unit(units.control[row], units.kind[row]).attack;
+        let own = |&row: &usize| units.owner[row] == player && attack(row) == AttackBehaviour::Swordsman;
         let apart = |row: usize| place(current, row).distance(at);
         let rows = (0..current.units.len()).filter(own).map(|row| (apart(row), row));
         if let Some((_, row)) = rows.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|(apart, _)| *apart < NEAR) {
@@ -363,7 +364,8 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     let room = if age < FOLD_S { 1.0 } else { FALLEN_IN_CROWD.max(room_at(view.state(), fallen.at)) };
     let fade = ((FALLEN_S - age) / 2.0).clamp(0.0, 1.0) * room;
     let flash = if view.flashes && age < 0.05 { 1.0 } else { 0.0 };
-    let radius = bodies::radius(rules_of(view.scene.setup, fallen.control, fallen.kind)) * view.tile;
+    let rules = view.scene.setup.rules.unit(fallen.control, fallen.kind);
+    let radius = bodies::radius(rules) * view.tile;
     let at = view.px(fallen.at);
     let flat = |point: &Vec2| vec2(point.x, at.y + (point.y - at.y) * fold);
     let colour = mix(mix(GROUND, colours::team(fallen.team), 0.38), WHITE, flash);
@@ -372,7 +374,7 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     canvas.outlined(&shape, alpha(colour, fade), alpha(INK, 0.6 * fade), view.line * 0.6);
     // The weapon lies across the base.
     let way = Vec2::from_angle(-fallen.angle + 0.9);
-    let length = radius * if fallen.kind == AttackBehaviour::Archer { 0.7 } else { 0.95 };
+    let length = radius * if rules.attack == AttackBehaviour::Archer { 0.7 } else { 0.95 };
     let (a, b) = (flat(&(at - way * length)), flat(&(at + way * length)));
     canvas.line(a, b, view.line * 1.8, alpha(INK, 0.7 * fade));
     canvas.line(a, b, view.line * 0.7, alpha(mix(GROUND, NEUTRAL, 0.55), fade));
@@ -393,8 +395,8 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
 }
 
-/// Returns the direction of a hit that player `by` landed at `at`: away from the player's nearest swordsman that struck
-/// in that tick, or along the player's nearest arrow.
+/// Returns the direction of a hit that player `by` landed at `at`: away from the nearest of the player's blades that
+/// struck in that tick, or along the player's nearest arrow.
 fn blow_direction(
     previous: &GameState,
     events: &EventBacklog,

@@ -1,8 +1,8 @@
-//! Pieces: bases by team, figures by kind. A figure is drawn in units of its base's radius; x points forward, y to
+//! Pieces: bases by team, figures by shape. A figure is drawn in units of its base's radius; x points forward, y to
 //! its left.
 
 use macroquad::prelude::{Vec2, vec2};
-use sim::AttackBehaviour;
+use sim::Glyph;
 
 use super::canvas::Canvas;
 use super::colours::{self, INK, Side, WHITE, alpha, mix};
@@ -25,30 +25,28 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
     }
 }
 
-/// Draws the figure of a kind; `pose.at` may differ from the base's centre by its bob and lean.
-pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviour) {
+/// Draws the figure of this shape; `pose.at` may differ from the base's centre by its bob and lean.
+pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, glyph: Glyph) {
     // A dark figure looks larger than a light one, and must leave most of the bright face visible.
     let size = if pose.side == Side::Other { 0.8 } else { 1.0 };
     let pose = &Pose { radius: pose.radius * size, ..*pose };
-    match kind {
-        AttackBehaviour::Swordsman => draw_swordsman(canvas, pose),
-        AttackBehaviour::Archer if pose.windup <= 0.0 && atlas::suits(pose.radius) => {
-            sprites::draw_archer(canvas, pose);
-        }
-        AttackBehaviour::Archer => draw_archer(canvas, pose),
+    match glyph {
+        Glyph::Shield => draw_shield(canvas, pose),
+        Glyph::Bow if pose.windup <= 0.0 && atlas::suits(pose.radius) => sprites::draw_bow(canvas, pose),
+        Glyph::Bow => draw_bow(canvas, pose),
     }
 }
 
 /// Draws a chevron-shaped shield in front and a blade at the right: drawn back during the windup, then swung along
 /// the arc.
-fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
+fn draw_shield(canvas: &mut Canvas, pose: &Pose) {
     let angle = match pose.swing {
         Some(through) => -1.4 + 2.6 * through,
         None => -1.4 * pose.windup,
     };
     if atlas::suits(pose.radius) {
         let way = pose.forward.rotate(Vec2::from_angle(-angle));
-        return sprites::draw_swordsman(canvas, pose, pose.px(HAND.x, HAND.y), way);
+        return sprites::draw_shield(canvas, pose, pose.px(HAND.x, HAND.y), way);
     }
     let turn = Vec2::from_angle(angle);
     let blade = BLADE.map(|(x, y)| {
@@ -60,7 +58,7 @@ fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
 }
 
 /// Draws a slim wedge with the arc of a bow in front.
-fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
+fn draw_bow(canvas: &mut Canvas, pose: &Pose) {
     let light = pose.weapon();
     let ahead = pose.forward.y.atan2(pose.forward.x);
     let (middle, bow) = (pose.px(BOW_AT, 0.0), pose.radius * BOW);

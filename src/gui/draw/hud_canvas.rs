@@ -1,7 +1,7 @@
 //! Drawing tools of the interface over the arena.
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
-use sim::AttackBehaviour;
+use sim::Glyph;
 
 use super::canvas::Canvas;
 use super::colours::{INK, PLATE, Side, mix};
@@ -29,7 +29,7 @@ impl HudCanvas<'_> {
     }
 
     /// Draws a small piece of a team, in the style of its side in the arena.
-    pub(super) fn icon(&mut self, at: Vec2, radius: f32, (team, side): (u8, Side), kind: AttackBehaviour) {
+    pub(super) fn icon(&mut self, at: Vec2, radius: f32, (team, side): (u8, Side), glyph: Glyph) {
         let pose = Pose {
             at,
             forward: vec2(0.0, -1.0),
@@ -42,7 +42,7 @@ impl HudCanvas<'_> {
             side,
         };
         draw_base(self.canvas, &pose, false);
-        draw_figure(self.canvas, &pose, kind);
+        draw_figure(self.canvas, &pose, glyph);
     }
 
     /// Draws a bar that fills from the left or from the right.

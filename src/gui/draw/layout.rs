@@ -3,14 +3,19 @@
 
 use macroquad::math::Rect;
 
+use crate::gui::bindings::rules_in_play;
 use crate::gui::window::{text_factor, usual_scale};
 
 /// Minimum size of any text, in pixels.
 pub(crate) const TEXT_LEAST_PX: f32 = 12.0;
 /// Width of the counters of supply and minions, in pixels at 1280 x 720.
 const COUNTERS: f32 = 92.0;
-/// Width of a training button, in pixels at 1280 x 720.
-const TRAIN_BUTTON: f32 = 156.0;
+/// Width of a training button for up to two kinds, for three, and for more, which have no room for their names, in
+/// pixels at 1280 x 720; and the gap after it.
+const TRAIN_BUTTON: [f32; 3] = [156.0, 140.0, 84.0];
+const TRAIN_GAP: f32 = 4.0;
+/// Width of the hero's plate and the gap before it, in pixels at 1280 x 720.
+const HERO: f32 = 428.0;
 /// Tolerated overlap of rectangles due to rounding, in pixels.
 const SLACK: f32 = 1.0;
 
@@ -121,8 +126,29 @@ fn meet(a: Rect, b: Rect) -> bool {
 /// and the player's setting, as long as economy and hero fit side by side.
 pub(crate) fn scale(window: Rect) -> f32 {
     const LEAST: f32 = 0.75;
-    const SIDE_BY_SIDE: f32 = 840.0;
-    (usual_scale(window).max(LEAST) * text_factor()).min((window.w / SIDE_BY_SIDE).max(LEAST))
+    // A spectator sees two economies.
+    let side_by_side = economy_width() + economy_width().max(HERO);
+    (usual_scale(window).max(LEAST) * text_factor()).min((window.w / side_by_side).max(LEAST))
+}
+
+/// Whether the training buttons have room for the names of their kinds.
+pub(super) fn names_kinds() -> bool {
+    kinds() <= 3
+}
+
+/// Returns the number of kinds that can be trained.
+fn kinds() -> usize {
+    rules_in_play().minions.len()
+}
+
+/// Returns the width of a training button, in pixels at 1280 x 720.
+fn button_width() -> f32 {
+    TRAIN_BUTTON[kinds().clamp(2, 4) - 2]
+}
+
+/// Returns the width of the plate with the training buttons, in pixels at 1280 x 720.
+fn economy_width() -> f32 {
+    COUNTERS + kinds() as f32 * (button_width() + TRAIN_GAP)
 }
 
 /// Returns the part of the window between the score at the top and the player's state at the bottom, where nothing
@@ -151,15 +177,14 @@ pub(super) fn bottom_plates(window: Rect) -> Rect {
 /// Returns the bounds of the plate with supply, minions and training buttons.
 pub(crate) fn economy_plate(window: Rect) -> Rect {
     let (unit, plates) = (scale(window), bottom_plates(window));
-    let w = (COUNTERS + 2.0 * (TRAIN_BUTTON + 4.0)) * unit;
-    Rect { w, ..plates }
+    Rect { w: economy_width() * unit, ..plates }
 }
 
 /// Returns the bounds of the training button at index `place` of an economy plate.
 pub(crate) fn train_button(window: Rect, plate: Rect, place: usize) -> Rect {
-    let unit = scale(window);
-    let x = plate.x + (COUNTERS + (TRAIN_BUTTON + 4.0) * place as f32) * unit;
-    Rect::new(x, plate.y + 4.0 * unit, TRAIN_BUTTON * unit, plate.h - 8.0 * unit)
+    let (unit, width) = (scale(window), button_width());
+    let x = plate.x + (COUNTERS + (width + TRAIN_GAP) * place as f32) * unit;
+    Rect::new(x, plate.y + 4.0 * unit, width * unit, plate.h - 8.0 * unit)
 }
 
 #[cfg(test)]

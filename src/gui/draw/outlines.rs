@@ -15,7 +15,7 @@ pub(super) const BLADE: [(f32, f32); 5] =
 pub(super) const HAND: Vec2 = vec2(-0.1, -0.55);
 /// Scale of a blade at rest, where it fits into the base; during an attack the scale is 1.
 pub(super) const BLADE_AT_REST: f32 = 0.5;
-/// Left half of an archer.
+/// Left half of a wedge.
 pub(super) const WEDGE: [(f32, f32); 3] = [(0.52, 0.0), (-0.6, 0.42), (-0.4, 0.0)];
 /// Bow: distance of its circle's centre in front of the figure, radius, and half its opening angle.
 pub(super) const BOW_AT: f32 = 0.04;

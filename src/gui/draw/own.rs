@@ -4,7 +4,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::prelude::{Rect, Vec2, vec2};
-use sim::{AttackBehaviour, ControlBehaviour, Outcome, PlayerId, Tick};
+use sim::{ControlBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
 use super::colours::{self, INK, NEUTRAL, RED, Side, WALL, mix};
@@ -12,7 +12,7 @@ use super::hud_canvas::{HudCanvas, grow};
 use super::layout;
 use super::production;
 use super::text::{Align, Label, Size};
-use super::view::{View, rules_of};
+use super::view::View;
 use crate::gui::bindings::{Action, key_name};
 
 pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
@@ -54,9 +54,8 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let plate = Rect { x: ((view.window.w - width) / 2.0).max(beside).round(), w: width, ..strip };
     hud.plate("hero", plate);
     let row = plate.center().y;
-    let kind = state.players.hero_kind[seat];
-    hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, (team, Side::Own), kind);
-    let rules = rules_of(view.scene.setup, ControlBehaviour::Player, kind);
+    let rules = view.scene.setup.rules.unit(ControlBehaviour::Player, state.players.hero_kind[seat]);
+    hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, (team, Side::Own), rules.glyph());
     let hp = state.hero(me).map_or(0, |hero| state.units.hp[hero].max(0));
     let rect = Rect::new(plate.x + pad + icon * 3.0, row - strip.h * 0.27, bar, strip.h * 0.54);
     let share = f32::from(hp) / f32::from(rules.hp);
@@ -80,30 +79,28 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
 fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let (state, unit) = (view.state(), layout::scale(view.window));
     let rows = || view.scene.selected.iter().filter_map(|&id| state.row(id));
-    let hero = state.players.hero_kind[me.index()];
-    let kinds = [
-        ("hero", ControlBehaviour::Player, hero),
-        ("swordsmen", ControlBehaviour::Minion, AttackBehaviour::Swordsman),
-        ("archers", ControlBehaviour::Minion, AttackBehaviour::Archer),
-    ];
-    let counts = kinds.map(|(_, control, kind)| {
-        let is_of = |row: &usize| (state.units.control[*row], state.units.attack[*row]) == (control, kind);
-        rows().filter(is_of).count()
+    let rules = &view.scene.setup.rules;
+    let hero = (String::from("hero"), ControlBehaviour::Player, state.players.hero_kind[me.index()]);
+    let minions = rules.minion_kinds().zip(&rules.minions);
+    let minions = minions.map(|(kind, minion)| (minion.plural(), ControlBehaviour::Minion, kind));
+    let counted = [hero].into_iter().chain(minions).map(|(name, control, kind)| {
+        let is_of = |row: &usize| (state.units.control[*row], state.units.kind[*row]) == (control, kind);
+        (name, rules.unit(control, kind).glyph(), rows().filter(is_of).count())
     });
-    let shown = counts.iter().filter(|&&count| count > 0).count();
-    if shown == 0 {
+    let counted: Vec<_> = counted.filter(|&(_, _, count)| count > 0).collect();
+    if counted.is_empty() {
         return;
     }
     let (cell, h) = (58.0 * unit, hud.text.px(Size::Body) * 1.6);
     let bottom = layout::bottom_plates(view.window).y - 6.0 * unit;
     // The last count has no gap after it.
-    let w = cell * shown as f32 - 8.0 * unit;
+    let w = cell * counted.len() as f32 - 8.0 * unit;
     let plate = Rect::new((view.window.w - w) / 2.0, bottom - h, w, h);
     hud.plate("selection", plate);
     let mut at = vec2(plate.x + h * 0.5, plate.center().y);
-    for ((name, _, kind), count) in kinds.into_iter().zip(counts).filter(|&(_, count)| count > 0) {
+    for (name, glyph, count) in counted {
         let radius = h * if name == "hero" { 0.34 } else { 0.27 };
-        hud.icon(at + vec2(0.0, h * 0.04), radius, (state.team_of(me), Side::Own), kind);
+        hud.icon(at + vec2(0.0, h * 0.04), radius, (state.team_of(me), Side::Own), glyph);
         let label = Label {
             name: &format!("selection: {name}"),
             parent: "selection",

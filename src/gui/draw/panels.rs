@@ -2,13 +2,13 @@
 
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::clear_background;
-use sim::{AttackBehaviour, ControlBehaviour};
+use sim::{ControlBehaviour, KindId};
 
 use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, INK, NEUTRAL, TABLE, WHITE, alpha};
 use super::text::{Align, Label, Size};
-use super::view::{View, rules_of};
+use super::view::View;
 use super::{ArenaPainter, Camera, Scene, layout};
 use crate::gui::window::{clip, window};
 
@@ -33,7 +33,7 @@ pub(crate) struct Ghost {
     pub(crate) there: Vec2,
     pub(crate) team: u8,
     /// Kind of the unit.
-    pub(crate) kind: (ControlBehaviour, AttackBehaviour),
+    pub(crate) kind: (ControlBehaviour, KindId),
 }
 
 impl ArenaPainter {
@@ -100,7 +100,7 @@ impl ArenaPainter {
 /// Draws a ring at the unit's position on the other screen, and a line to its position here.
 fn draw_ghost(canvas: &mut Canvas, view: &View<'_>, ghost: &Ghost) {
     let (here, there) = (view.px(ghost.here), view.px(ghost.there));
-    let radius = bodies::radius(rules_of(view.scene.setup, ghost.kind.0, ghost.kind.1)) * view.tile;
+    let radius = bodies::radius(view.scene.setup.rules.unit(ghost.kind.0, ghost.kind.1)) * view.tile;
     let colour = alpha(colours::light(colours::team(ghost.team)), 0.95);
     canvas.line(here, there, view.line * 0.75, alpha(NEUTRAL, 0.7));
     canvas.disc(there, radius, alpha(colour, 0.15));

@@ -3,15 +3,15 @@
 use std::f32::consts::TAU;
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
-use sim::{AttackBehaviour, ControlBehaviour, PlayerId};
+use sim::{AttackBehaviour, ControlBehaviour, KindId, PlayerId};
 
 use super::colours::{self, GOLD, INK, NEUTRAL, RED, TABLE, WALL, alpha, mix};
 use super::hud_canvas::HudCanvas;
 use super::layout;
 use super::text::{Align, Label, Size};
-use super::view::{View, rules_of};
+use super::view::View;
 use crate::gui::bindings::{Action, key_name};
-use crate::gui::production::{Economy, KINDS, Refusal, name_of, place};
+use crate::gui::production::{ByKind, Economy, Refusal};
 
 /// Time for which the reason of a refusal is shown, in seconds.
 pub(crate) const REFUSAL_SHOWN_S: f32 = 2.5;
@@ -22,11 +22,11 @@ const FLASH_S: f32 = 0.9;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrainingStatus {
     /// Whether training repeats, by kind.
-    pub(crate) repeats: [bool; 2],
+    pub(crate) repeats: ByKind<bool>,
     /// Number in training, including commands in flight, by kind.
-    pub(crate) queued: [u32; 2],
+    pub(crate) queued: ByKind<u32>,
     /// Kind whose button is under the pointer.
-    pub(crate) hovered: Option<AttackBehaviour>,
+    pub(crate) hovered: Option<KindId>,
     /// Last refusal, and its age in seconds.
     pub(crate) refusal: Option<(Refusal, f32)>,
 }
@@ -41,7 +41,7 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>, player: PlayerId, i
     let card = Card { parent, plate, economy, player, status: view.scene.training, flashes: view.flashes };
     hud.plate(parent, plate);
     card.draw_counters(hud, view);
-    for kind in KINDS {
+    for kind in view.scene.setup.rules.minion_kinds() {
         card.draw_button(hud, view, kind);
     }
     card.draw_note(hud, view);
@@ -87,7 +87,8 @@ impl Card<'_> {
         let missing = self.flash(|refusal| matches!(refusal, Refusal::Army(_)));
         let lower = Rect::new(self.plate.x, self.plate.y + row * 2.0, 88.0 * unit, row * 2.0);
         self.draw_flash(hud, lower, missing);
-        hud.icon(below, icon, (team, view.side(team)), AttackBehaviour::Swordsman);
+        let first = view.scene.setup.rules.unit(ControlBehaviour::Minion, KindId(0));
+        hud.icon(below, icon, (team, view.side(team)), first.glyph());
         for (line, (name, number, most, colour)) in counted.into_iter().enumerate() {
             let label = Label {
                 name: &format!("{}: {name}", self.parent),
@@ -109,10 +110,11 @@ impl Card<'_> {
     }
 
     /// Draws icon, name and key; below them price, queue, and the repeat sign.
-    fn draw_button(&self, hud: &mut HudCanvas<'_>, view: &View<'_>, kind: AttackBehaviour) {
-        let (unit, at, team) = (layout::scale(view.window), place(kind), self.team(view));
+    fn draw_button(&self, hud: &mut HudCanvas<'_>, view: &View<'_>, kind: KindId) {
+        let (unit, at, team) = (layout::scale(view.window), kind.index(), self.team(view));
+        let rules = view.scene.setup.rules.unit(ControlBehaviour::Minion, kind);
         let rect = layout::train_button(view.window, self.plate, at);
-        let name = format!("{}: {}", self.parent, name_of(kind).to_lowercase());
+        let name = format!("{}: {}", self.parent, rules.name);
         hud.layout.record(&name, self.parent, rect, None);
         let is_affordable = self.economy.supply >= self.economy.costs[at];
         let is_hovered = self.status.is_some_and(|status| status.hovered == Some(kind));
@@ -121,7 +123,7 @@ impl Card<'_> {
         hud.canvas.rect(rect, mix(TABLE, WALL, if is_hovered { 0.75 } else { 0.45 }));
         self.draw_progress(hud, view, kind, rect);
         let icon = rect.h * 0.27;
-        hud.icon(vec2(rect.x + icon * 1.5, rect.center().y), icon, (team, view.side(team)), kind);
+        hud.icon(vec2(rect.x + icon * 1.5, rect.center().y), icon, (team, view.side(team)), rules.glyph());
         // Repeated training waits for its price; it is not refused.
         if !is_affordable && !repeats {
             hud.canvas.rect(rect, alpha(TABLE, 0.62));
@@ -134,7 +136,9 @@ impl Card<'_> {
             let label = Label { name: &label_name, parent: &name, text, size: Size::Small, colour };
             hud.write(&label, at, align)
         };
-        write(hud, "name", name_of(kind), vec2(left, upper), Align::Left, ink);
+        if layout::names_kinds() {
+            write(hud, "name", &rules.name.capitalised(), vec2(left, upper), Align::Left, ink);
+        }
         let price = self.economy.costs[at].to_string();
         let coin = rect.h * 0.13;
         draw_coins(
@@ -152,7 +156,7 @@ impl Card<'_> {
                 hud,
                 "queue",
                 &format!("x {queued}"),
-                vec2(left + 46.0 * unit, lower),
+                if layout::names_kinds() { vec2(left + 46.0 * unit, lower) } else { vec2(left, upper) },
                 Align::Left,
                 NEUTRAL,
             );
@@ -171,10 +175,9 @@ impl Card<'_> {
     }
 
     /// Draws the progress of the first minion in training, in its button.
-    fn draw_progress(&self, hud: &mut HudCanvas<'_>, view: &View<'_>, kind: AttackBehaviour, rect: Rect) {
+    fn draw_progress(&self, hud: &mut HudCanvas<'_>, view: &View<'_>, kind: KindId, rect: Rect) {
         let (players, seat) = (&view.state().players, self.player.index());
-        let is_first = usize::from(players.training[seat] & 1) == place(kind);
-        if players.training_len[seat] == 0 || !is_first {
+        if view.state().training(self.player).next() != Some(kind) {
             return;
         }
         let setup = view.scene.setup;
@@ -187,8 +190,11 @@ impl Card<'_> {
     }
 
     /// Draws a keycap with its right edge at `at`.
-    fn draw_key(&self, hud: &mut HudCanvas<'_>, parent: &str, kind: AttackBehaviour, at: Vec2, unit: f32) {
+    fn draw_key(&self, hud: &mut HudCanvas<'_>, parent: &str, kind: KindId, at: Vec2, unit: f32) {
         let key = key_name(Action::Train(kind));
+        if key.is_empty() {
+            return;
+        }
         let side = hud.text.px(Size::Small) * 1.25;
         let cap = Rect::new(at.x - side, at.y - side / 2.0, side, side);
         hud.canvas.rect(cap, alpha(INK, 0.75));
@@ -203,7 +209,7 @@ impl Card<'_> {
         let Some(status) = self.status else { return };
         let plate = self.plate;
         if let Some((refusal, _)) = status.refusal {
-            draw_lines(hud, view, ("refusal", plate), &[&refusal.to_string()], RED);
+            draw_lines(hud, view, ("refusal", plate), &[&refusal.text(&view.scene.setup.rules)], RED);
         } else if let Some(kind) = status.hovered {
             let lines = description(view, kind, &self.economy);
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -213,18 +219,20 @@ impl Card<'_> {
 }
 
 /// Describes a kind: its strength, price, time, and where it appears.
-fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> Vec<String> {
+fn description(view: &View<'_>, kind: KindId, economy: &Economy) -> Vec<String> {
     let setup = view.scene.setup;
-    let rules = rules_of(setup, ControlBehaviour::Minion, kind);
-    let good_at = match kind {
-        AttackBehaviour::Swordsman => format!("{} HP. Holds the line: cuts up to three at once.", rules.hp),
+    let rules = setup.rules.unit(ControlBehaviour::Minion, kind);
+    let speed = f64::from(rules.speed) / 1000.0;
+    let good_at = match rules.attack {
+        AttackBehaviour::Swordsman => format!("{} HP, speed {speed}. Cuts up to three at once.", rules.hp),
         AttackBehaviour::Archer => {
-            format!("{} HP. Shoots {} tiles far; weak up close.", rules.hp, rules.reach / 1000)
+            format!("{} HP, speed {speed}. Shoots {} tiles far; weak up close.", rules.hp, rules.reach / 1000)
         }
     };
-    let (cost, seconds) = (economy.costs[place(kind)], setup.rules.training_ms as f32 / 1000.0);
+    let (cost, seconds) = (economy.costs[kind.index()], setup.rules.training_ms as f32 / 1000.0);
     let key = key_name(Action::Train(kind));
-    let mut lines = vec![name_of(kind).to_owned(), good_at, format!("{cost} supply, {seconds} s to train.")];
+    let mut lines =
+        vec![rules.name.capitalised().to_string(), good_at, format!("{cost} supply, {seconds} s to train.")];
     let more = setup.rules.behind_supply_percent.saturating_sub(100);
     if more > 0 {
         lines.push(format!("Supply comes by itself, and {more} % more of it"));
@@ -233,8 +241,12 @@ fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> Vec
     lines.extend([
         "Appears in a circle you hold while".to_owned(),
         "your hero is in it, else at your core.".to_owned(),
-        format!("Click or {key}: train one."),
-        format!("Right click or Shift + {key}: repeat."),
+        if key.is_empty() { "Click: train one.".into() } else { format!("Click or {key}: train one.") },
+        if key.is_empty() {
+            "Right click: repeat.".into()
+        } else {
+            format!("Right click or Shift + {key}: repeat.")
+        },
     ]);
     lines
 }

@@ -18,13 +18,13 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose) {
     canvas.sprite(sprite, pose.at, vec2(1.0, 0.0), pose.radius, pose.tint(colour));
 }
 
-/// Draws a swordsman's shield and blade; `hand` is the position of the hand, `way` the blade's direction.
-pub(super) fn draw_swordsman(canvas: &mut Canvas, pose: &Pose, hand: Vec2, way: Vec2) {
+/// Draws a shield and its blade; `hand` is the position of the hand, `way` the blade's direction.
+pub(super) fn draw_shield(canvas: &mut Canvas, pose: &Pose, hand: Vec2, way: Vec2) {
     canvas.sprite(Sprite::Blade, hand, way, pose.radius * pose.blade(), pose.weapon());
     canvas.sprite(Sprite::Shield, pose.at, pose.forward, pose.radius, pose.figure());
 }
 
-/// Draws an archer at rest.
-pub(super) fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
+/// Draws a bow at rest.
+pub(super) fn draw_bow(canvas: &mut Canvas, pose: &Pose) {
     canvas.sprite(Sprite::Bow, pose.at, pose.forward, pose.radius, pose.figure());
 }

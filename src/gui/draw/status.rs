@@ -177,7 +177,7 @@ fn capital(word: &str) -> String {
 mod tests {
     use game::data;
     use macroquad::math::Rect;
-    use sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickRate, World};
+    use sim::{KindId, SeatSetup, Setup, Tick, TickRate, World};
 
     use super::super::{Camera, Scene};
     use super::*;
@@ -198,7 +198,7 @@ mod tests {
         change: impl Fn(&mut GameState),
         is_core_hit: bool,
     ) -> [String; 3] {
-        let seat = |&team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let seat = |&team| SeatSetup { hero: KindId(0), team };
         let setup = Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,

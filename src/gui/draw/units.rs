@@ -108,7 +108,7 @@ fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     let is_enemy = view.is_enemy(body.team);
     let strength = if is_enemy || view.scene.me.is_none() { 1.0 } else { 0.6 };
     let colour = if is_enemy { RED } else { body.colour() };
-    match body.kind {
+    match body.attack {
         AttackBehaviour::Swordsman => {
             let whole = wedge(body, body.reach);
             canvas.convex(&whole, alpha(colour, 0.2 * strength));
@@ -124,7 +124,7 @@ fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
 
 /// Draws the outline of an attack that threatens the viewer, above all pieces.
 fn draw_threat(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
-    let is_blow = body.windup.is_some() && body.kind == AttackBehaviour::Swordsman;
+    let is_blow = body.windup.is_some() && body.attack == AttackBehaviour::Swordsman;
     if is_blow && (view.scene.me.is_none() || view.is_enemy(body.team)) {
         let (colour, strength) = if body.is_hero { (RED, 0.85) } else { (RED, 0.4) };
         let colour = if view.scene.me.is_some() { colour } else { body.colour() };
@@ -200,7 +200,7 @@ fn draw_body(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bod
 /// Draws the upright parts: the figure with its weapon, and a hero's pennant.
 fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
     let mut pose = stance(view, effects, body);
-    if let (Some(through), AttackBehaviour::Swordsman) = (pose.swing, body.kind) {
+    if let (Some(through), AttackBehaviour::Swordsman) = (pose.swing, body.attack) {
         draw_slash(canvas, view, body, through);
     }
     let steps = steps(view, effects, body);
@@ -209,7 +209,7 @@ fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &
         let bob = (steps * TAU).sin().abs() * 0.16 * body.radius;
         pose.at += body.speed.normalize_or_zero() * body.radius * 0.1 - vec2(0.0, bob);
     }
-    draw_figure(canvas, &pose, body.kind);
+    draw_figure(canvas, &pose, body.glyph);
     if body.is_hero {
         let wave = steps.map_or(0.0, |steps| (steps * TAU).sin());
         draw_pennant(canvas, &pose, wave, has_banner(view, body.owner));

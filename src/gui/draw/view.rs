@@ -4,7 +4,7 @@ use std::f32::consts::TAU;
 
 use macroquad::math::{Rect, Vec2, vec2};
 use sim::math::{Angle, Fx};
-use sim::{AttackBehaviour, ControlBehaviour, GameState, MilliPoint, PlayerId, Setup, Tick, UnitRules};
+use sim::{GameState, MilliPoint, PlayerId, Tick};
 
 use super::colours::Side;
 use super::{Camera, Scene};
@@ -119,16 +119,6 @@ pub(super) fn point(x: Fx, y: Fx) -> Vec2 {
 /// Converts an angle to radians, anticlockwise from the right with y up.
 pub(super) fn radians(angle: Angle) -> f32 {
     f32::from(angle.0) * TAU / 65_536.0
-}
-
-/// Returns the rules of a kind of unit.
-pub(super) fn rules_of(setup: &Setup, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitRules {
-    match (control, attack) {
-        (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => &setup.rules.swordsman,
-        (ControlBehaviour::Minion, AttackBehaviour::Archer) => &setup.rules.archer,
-        (ControlBehaviour::Player, AttackBehaviour::Swordsman) => &setup.rules.sword_hero,
-        (ControlBehaviour::Player, AttackBehaviour::Archer) => &setup.rules.archer_hero,
-    }
 }
 
 /// Ease-out from 0 to 1.

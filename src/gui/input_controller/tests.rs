@@ -4,7 +4,7 @@ use game::{Control, View, data};
 use macroquad::math::{Rect, Vec2};
 use macroquad::miniquad::{KeyCode, MouseButton};
 use net::Time;
-use sim::{AttackBehaviour, Command, PlayerId, Rules, SeatSetup, Setup, TickInputs, TickRate, World};
+use sim::{Command, KindId, PlayerId, SeatSetup, Setup, TickInputs, TickRate, World};
 
 use super::*;
 
@@ -19,13 +19,14 @@ struct Play {
 
 impl Play {
     fn new() -> Self {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
-        let rules = (*data::rules("standard").expect("built in")).clone();
+        let seat = |team| SeatSetup { hero: KindId(0), team };
+        let mut rules = (*data::rules("standard").expect("built in")).clone();
+        rules.minions[0].start = 4;
         let mut world = World::new(Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,
             seats: [seat(0), seat(1)].into_iter().collect(),
-            rules: Arc::new(Rules { start_swordsmen: 4, ..rules }),
+            rules: Arc::new(rules),
             map: data::map("standard").expect("built in"),
         });
         world.step(&TickInputs::idle(world.state().tick(), 2));
@@ -64,11 +65,11 @@ impl Play {
     }
 
     /// Returns the pixel of a player's unit: the first minion of a kind, or the hero.
-    fn at(&self, player: u8, kind: Option<AttackBehaviour>) -> Vec2 {
+    fn at(&self, player: u8, kind: Option<KindId>) -> Vec2 {
         let units = &self.view.current.units;
         let row = (0..units.len()).find(|&row| {
             let is_hero = units.control[row] == ControlBehaviour::Player;
-            let fits = kind.map_or(is_hero, |kind| !is_hero && units.attack[row] == kind);
+            let fits = kind.map_or(is_hero, |kind| !is_hero && units.kind[row] == kind);
             fits && units.owner[row] == PlayerId(player)
         });
         let row = row.expect("there is one");
@@ -114,8 +115,7 @@ fn space_strikes_toward_the_cursor() {
 #[test]
 fn clicks_and_drags_select_and_modifiers_add_and_remove() {
     let mut play = Play::new();
-    let (sword, bow) =
-        (play.at(0, Some(AttackBehaviour::Swordsman)), play.at(0, Some(AttackBehaviour::Archer)));
+    let (sword, bow) = (play.at(0, Some(KindId(0))), play.at(0, Some(KindId(1))));
     play.click(MouseButton::Left, sword);
     assert_eq!(play.controller.selected.len(), 1);
     play.now += 1.0;
@@ -137,7 +137,7 @@ fn clicks_and_drags_select_and_modifiers_add_and_remove() {
 #[test]
 fn a_double_click_selects_the_kind() {
     let mut play = Play::new();
-    let sword = play.at(0, Some(AttackBehaviour::Swordsman));
+    let sword = play.at(0, Some(KindId(0)));
     play.click(MouseButton::Left, sword);
     play.now += 0.1;
     play.click(MouseButton::Left, sword);
@@ -147,7 +147,7 @@ fn a_double_click_selects_the_kind() {
 #[test]
 fn a_right_click_depends_on_its_target() {
     let mut play = Play::new();
-    let (enemy, hero) = (play.at(1, Some(AttackBehaviour::Archer)), play.at(0, None));
+    let (enemy, hero) = (play.at(1, Some(KindId(1))), play.at(0, None));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
     assert!(matches!(play.commands()[..], [Command::HeroGo(_)]), "nothing selected: the hero goes");
     play.key(KeyCode::E);
@@ -188,7 +188,7 @@ fn a_menu_releases_every_key() {
 #[test]
 fn shift_queues_orders() {
     let mut play = Play::new();
-    let (enemy, hero) = (play.at(1, Some(AttackBehaviour::Archer)), play.at(0, None));
+    let (enemy, hero) = (play.at(1, Some(KindId(1))), play.at(0, None));
     play.key(KeyCode::E);
     play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
@@ -255,7 +255,7 @@ fn units_and_modifiers_take_precedence_over_the_base() {
     let mut play = Play::new();
     let own = base(&play, 0);
     play.click(MouseButton::Left, own);
-    let sword = play.at(0, Some(AttackBehaviour::Swordsman));
+    let sword = play.at(0, Some(KindId(0)));
     play.click(MouseButton::Left, sword);
     assert!(!play.controller.base_selected && play.controller.selected.len() == 1);
     play.now += 1.0;
@@ -286,9 +286,9 @@ fn backspace_asks_for_the_last_alert() {
 fn a_key_trains_one_and_with_shift_repeats() {
     let mut play = Play::new();
     let key = |held| Input::Down(KeyCode::B, held);
-    assert_eq!(play.take(key(Held::default())), Some(Request::Train(AttackBehaviour::Swordsman)));
+    assert_eq!(play.take(key(Held::default())), Some(Request::Train(KindId(0))));
     let shift = Held { shift: true, ctrl: false };
-    assert_eq!(play.take(key(shift)), Some(Request::Repeat(AttackBehaviour::Swordsman)));
+    assert_eq!(play.take(key(shift)), Some(Request::Repeat(KindId(0))));
     assert!(play.commands().is_empty());
 }
 

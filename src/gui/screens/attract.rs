@@ -2,7 +2,7 @@
 
 use bot::{Bot, BotLevel};
 use game::{EventBacklog, View, data};
-use sim::{AttackBehaviour, Outcome, PlayerId, PlayerInput, SeatSetup, Setup, TickInputs, TickRate, World};
+use sim::{KindId, Outcome, PlayerId, PlayerInput, SeatSetup, Setup, TickInputs, TickRate, World};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use transport::clock;
@@ -36,7 +36,7 @@ impl Attract {
 
     fn with_seed(seed: u64) -> Self {
         let seat = |hero, team| SeatSetup { hero, team };
-        let seats = [seat(AttackBehaviour::Swordsman, 0), seat(AttackBehaviour::Archer, 1)];
+        let seats = [seat(KindId(0), 0), seat(KindId(1), 1)];
         let (rules, map) = (data::rules("standard"), data::map("standard"));
         let rate = TickRate::new(HZ).expect("an allowed rate");
         let setup = Setup {

@@ -265,7 +265,7 @@ fn find_ghosts(here: &GameState, there: &GameState, ghosts: &mut Vec<Ghost>) {
             here: at(here, row),
             there: at(there, other),
             team: here.team(row),
-            kind: (here.units.control[row], here.units.attack[row]),
+            kind: (here.units.control[row], here.units.kind[row]),
         };
         if ghost.here.distance(ghost.there) >= SEEN {
             ghosts.push(ghost);

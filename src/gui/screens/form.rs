@@ -3,17 +3,28 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use super::Next;
-use crate::cli::args::Hero;
 use crate::gui::context::AppContext;
 use crate::gui::page::Page;
 use crate::gui::settings::Settings;
 use crate::gui::theme;
+use game::data;
+use sim::{ControlBehaviour, KindId, Rules};
 
 /// Draws the fields for name and hero.
 pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) {
     page.field("name", part(row, 0, 2), &mut settings.you.name, "your name");
-    let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
-    page.choice("hero", part(row, 1, 2), &heroes, &mut settings.you.hero);
+    let rules = data::rules("standard").expect("built in");
+    let mut hero = settings.you.hero.and_then(|name| rules.hero_named(name.as_str())).unwrap_or_default();
+    if choose_hero(page, part(row, 1, 2), &rules, &mut hero) {
+        settings.you.hero = Some(rules.unit(ControlBehaviour::Player, hero).name);
+    }
+}
+
+/// Draws a button for each hero of the rules. Returns whether another one is chosen.
+pub(super) fn choose_hero(page: &mut Page<'_>, rect: Rect, rules: &Rules, hero: &mut KindId) -> bool {
+    let names: Vec<_> = rules.heroes.iter().map(|hero| hero.name.capitalised()).collect();
+    let heroes: Vec<_> = names.iter().map(|name| &**name).zip(rules.hero_kinds()).collect();
+    page.choice("hero", rect, &heroes, hero)
 }
 
 pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {

@@ -4,7 +4,7 @@ use egui_macroquad::egui::{Align2, Rect, Stroke, StrokeKind, pos2, vec2};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::form::{heading, part};
+use super::form::{choose_hero, heading, part};
 use super::map_preview::{draw_badge, draw_map};
 use super::play::means;
 use crate::cli::args::BotChoice;
@@ -18,7 +18,7 @@ use crate::gui::theme;
 use game::{Control, MatchEvent, data};
 use net::message::{Choice, Lobby, LobbySeat};
 use net::{Architecture, MatchConfig};
-use sim::{AttackBehaviour, Map, PlayerId, fingerprint};
+use sim::{ControlBehaviour, Map, PlayerId, Rules, fingerprint};
 
 const ROW: f32 = 42.0;
 const GAP: f32 = 8.0;
@@ -42,6 +42,7 @@ pub(super) struct LobbyPanel {
     config: MatchConfig,
     lobby: Lobby,
     map: Option<Arc<Map>>,
+    rules: Arc<Rules>,
     talk: Talk,
     /// Teams of all seats, as far as this window knows those of free ones.
     teams: Vec<u8>,
@@ -73,11 +74,17 @@ impl LobbyPanel {
     }
 
     fn new(player: PlayerId, config: MatchConfig, lobby: Lobby, game: &Game) -> Self {
-        let own = game.map().and_then(|map| data::map(map).ok());
+        let own = game.terms().map.as_ref().and_then(|map| data::map(map).ok());
         let known = own.into_iter().chain(data::embedded_maps());
         let map = known.into_iter().find(|map| fingerprint(&**map) == config.map);
+        let own = game.terms().rules.as_ref().and_then(|rules| data::rules(rules).ok());
+        let mut known = own.into_iter().chain(data::embedded_rules());
+        let rules = known.find(|rules| fingerprint(&**rules) == config.rules);
+        // By rules that this program does not have no match begins.
+        let rules = rules.unwrap_or_else(|| data::rules("standard").expect("built in"));
         let teams = game.teams(usize::from(config.seats));
-        Self { player, config, lobby, map, talk: Talk::default(), teams, choice: game.choice() }
+        let choice = game.choice(&rules);
+        Self { player, config, lobby, map, rules, talk: Talk::default(), teams, choice }
     }
 
     /// Enter opens the chat field, unless it presses a button.
@@ -210,7 +217,13 @@ impl LobbyPanel {
         if let Some(words) = &words {
             text("words", 0.08, 0.42, theme::QUIET, words);
         }
-        text("hero", 0.43, 0.55, theme::TEXT, hero_name(hero));
+        text(
+            "hero",
+            0.43,
+            0.55,
+            theme::TEXT,
+            &self.rules.unit(ControlBehaviour::Player, hero).name.capitalised(),
+        );
         let rtt = match taken.rtt_ms {
             None => String::new(),
             Some(0) => "< 1 ms".into(),
@@ -275,9 +288,7 @@ impl LobbyPanel {
         let text = Rect::from_min_size(above.left_top() - vec2(0.0, 24.0), vec2(above.width(), 17.0));
         heading(page, "state", text, &self.state());
         let was = self.choice;
-        let heroes =
-            [AttackBehaviour::Swordsman, AttackBehaviour::Archer].map(|hero| (hero_name(hero), hero));
-        page.choice("hero", part(above, 0, 2), &heroes, &mut self.choice.hero);
+        choose_hero(page, part(above, 0, 2), &self.rules, &mut self.choice.hero);
         let (ready, weight) =
             if was.is_ready { ("Not ready", Weight::Chosen) } else { ("Ready", Weight::Primary) };
         if page.button("ready", part(above, 1, 2), ready, weight) {
@@ -342,13 +353,6 @@ fn removal(page: &mut Page<'_>, game: &mut Game, row: Rect, player: PlayerId) {
 /// since nobody compares it.
 fn words(game: &Game, player: PlayerId, taken: &LobbySeat) -> Option<String> {
     taken.words.filter(|_| !game.has_bot(player)).map(|words| words.to_string())
-}
-
-const fn hero_name(hero: AttackBehaviour) -> &'static str {
-    match hero {
-        AttackBehaviour::Swordsman => "Sword",
-        AttackBehaviour::Archer => "Bow",
-    }
 }
 
 /// Joins names, as "is ann" or "are ann and ben".

@@ -77,7 +77,7 @@ fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
             right,
             Align2::LEFT_TOP,
             (14.0, theme::QUIET),
-            binding.does,
+            &binding.does(),
             width,
         );
     }

@@ -21,7 +21,7 @@ use super::training::{Pressed, Training};
 use super::tutorial_card::{learned_card, task_card};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
-use crate::gui::bindings::{Action, action_of};
+use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, NetStatus, Scene};
 use crate::gui::input::Input;
@@ -36,7 +36,7 @@ use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
 use game::{Control, EventBacklog, Finished, View};
 use net::StallCause;
-use sim::{AttackBehaviour, Command, GameState, PlayerId};
+use sim::{Command, GameState, KindId, PlayerId};
 
 /// Minimum length of a stall that is mentioned, in milliseconds.
 const STALL_SHOWN_MS: u128 = 150;
@@ -139,6 +139,7 @@ impl PlayScreen {
         }
         if let Some(view) = self.game.view.take(&mut self.events) {
             if self.view.is_none() {
+                bindings::use_rules(&view.setup.rules);
                 self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
@@ -277,7 +278,7 @@ impl PlayScreen {
         true
     }
 
-    fn train(&mut self, context: &AppContext, view: &View, kind: AttackBehaviour) {
+    fn train(&mut self, context: &AppContext, view: &View, kind: KindId) {
         let is_paused = view.current.pause().is_some();
         let command = if is_paused { None } else { self.training.train(view, &self.sent, kind, context.now) };
         context.sound.play(if command.is_some() { Kind::Click } else { Kind::Refused });
@@ -286,7 +287,7 @@ impl PlayScreen {
         }
     }
 
-    fn toggle_repeat(&mut self, context: &AppContext, kind: AttackBehaviour) {
+    fn toggle_repeat(&mut self, context: &AppContext, kind: KindId) {
         context.sound.play(Kind::Click);
         self.training.toggle(kind);
     }

@@ -5,15 +5,14 @@ use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use super::form::part;
+use super::form::{choose_hero, part};
 use super::play::lost::lost_text;
 use super::play::{Party, match_clock, means};
 use super::prompt::is_new;
 use super::result_graph;
 use super::{LaunchRequest, Next};
-use crate::cli::args::Hero;
 use crate::cli::headless::write_desync;
-use crate::gui::bindings::Action;
+use crate::gui::bindings::{Action, rules_in_play};
 use crate::gui::context::AppContext;
 use crate::gui::debrief::{Course, describe, tip};
 use crate::gui::draw::{Camera, Scene};
@@ -26,7 +25,7 @@ use crate::gui::theme;
 use game::{Control, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use net::LinkStatus;
 use net::message::Choice;
-use sim::{Outcome, PLAYERS_MAX, PlayerId};
+use sim::{ControlBehaviour, Outcome, PLAYERS_MAX, PlayerId};
 
 const ROW: f32 = 44.0;
 /// Vertical offset of everything below the course of the match, in points.
@@ -80,9 +79,9 @@ impl Over {
     ) -> Self {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
         let mut request = game.request.clone();
-        if let Some(seat) = summary.roster.get(summary.player.index()) {
+        if let (Some(seat), Some(view)) = (summary.roster.get(summary.player.index()), &view) {
             // The hero chosen in the lobby.
-            request.set_hero(seat.hero.into());
+            request.set_hero(view.setup.rules.unit(ControlBehaviour::Player, seat.hero).name);
         }
         if let LaunchRequest::Join(arguments, _) = &mut request {
             // The token is for a seat of this match, not of the next.
@@ -392,17 +391,18 @@ impl ResultScreen {
 
     /// Draws the hero choice for a rematch, until the player is ready. Returns the rest of the row.
     fn hero_choice(&mut self, page: &mut Page<'_>, row: Rect) -> Rect {
-        const HEROES: f32 = 170.0;
+        const HERO: f32 = 105.0;
         if self.has_voted() {
             return row;
         }
-        let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
-        let left = row.with_max_x(row.left() + HEROES);
-        let mut hero = self.over.request.player().hero;
-        if page.choice("hero", left, &heroes, &mut hero) {
-            self.over.request.set_hero(hero);
+        let rules = rules_in_play();
+        let left = row.with_max_x(row.left() + HERO * rules.heroes.len().min(3) as f32);
+        let chosen = self.over.request.player().hero;
+        let mut hero = chosen.and_then(|name| rules.hero_named(name.as_str())).unwrap_or_default();
+        if choose_hero(page, left, &rules, &mut hero) {
+            self.over.request.set_hero(rules.unit(ControlBehaviour::Player, hero).name);
             if let Some(party) = &self.party {
-                party.game.say(Control::Choose(Choice { hero: hero.into(), is_ready: true }));
+                party.game.say(Control::Choose(Choice { hero, is_ready: true }));
             }
         }
         row.with_min_x(left.right() + GAP)
@@ -492,6 +492,8 @@ impl ResultScreen {
 
     pub(crate) fn facts(&self) -> Value {
         let summary = &self.over.summary;
+        let rules = rules_in_play();
+        let hero_name = |hero| rules.unit(ControlBehaviour::Player, hero).name.capitalised().to_string();
         json!({
             "outcome": summary.outcome.as_str(),
             "reason": self.over.reason(),
@@ -503,7 +505,7 @@ impl ResultScreen {
             "moments": self.over.moments,
             "tip": self.over.tip,
             "series": self.over.series(),
-            "heroes": self.over.summary.roster.iter().map(|seat| format!("{:?}", seat.hero)).collect::<Vec<_>>(),
+            "heroes": summary.roster.iter().map(|seat| hero_name(seat.hero)).collect::<Vec<_>>(),
             "can_rematch": self.party.is_some(),
             "wanted": self.wanted.iter().map(|player| player.0).collect::<Vec<_>>(),
             "said": self.party.as_ref().map(|party| party.talk.said()),

@@ -114,10 +114,13 @@ impl SettingsPanel {
         let width = top.right() - at.x;
         page.text("preset says", at, Align2::LEFT_CENTER, (theme::SMALL, colour), &text, width);
         let below = Rect::from_min_max(area.min + vec2(0.0, ROW + 8.0), area.max);
+        // Rules with more kinds have more actions.
+        let rows = Action::all().count().div_ceil(3).max(KEYS_DOWN);
+        let step = KEY_STEP * KEYS_DOWN as f32 / rows as f32;
         for (place, action) in Action::all().enumerate() {
-            let column = part(below, place / KEYS_DOWN, 3);
-            let at = column.min + vec2(0.0, (place % KEYS_DOWN) as f32 * KEY_STEP);
-            self.key(settings, page, action, Rect::from_min_size(at, vec2(column.width(), KEY_STEP - 3.0)));
+            let column = part(below, place / rows, 3);
+            let at = column.min + vec2(0.0, (place % rows) as f32 * step);
+            self.key(settings, page, action, Rect::from_min_size(at, vec2(column.width(), step - 3.0)));
         }
     }
 

@@ -5,11 +5,12 @@ use macroquad::miniquad::MouseButton;
 use macroquad::prelude::Rect;
 use serde_json::{Value, json};
 
+use crate::gui::bindings::rules_in_play;
 use crate::gui::draw::{REFUSAL_SHOWN_S, TrainingStatus, layout};
-use crate::gui::production::{Economy, KINDS, Production, Refusal};
+use crate::gui::production::{Economy, Production, Refusal};
 use crate::gui::sent_commands::SentCommands;
 use game::View;
-use sim::{AttackBehaviour, Command, PlayerId};
+use sim::{Command, KindId, PlayerId};
 
 /// Training input of the player.
 #[derive(Default)]
@@ -22,17 +23,17 @@ pub(super) struct Training {
 /// Meaning of a press on a button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pressed {
-    Train(AttackBehaviour),
-    Repeat(AttackBehaviour),
+    Train(KindId),
+    Repeat(KindId),
     /// A press on the plate beside the buttons: no effect, on the arena neither.
     Nothing,
 }
 
 impl Training {
-    /// Starts with repeated training of swordsmen.
+    /// Starts with repeated training of the first kind.
     pub(super) fn repeating() -> Self {
         let mut production = Production::default();
-        production.toggle(AttackBehaviour::Swordsman);
+        production.toggle(KindId(0));
         Self { production, ..Self::default() }
     }
 
@@ -41,7 +42,7 @@ impl Training {
         &mut self,
         view: &View,
         sent: &SentCommands,
-        kind: AttackBehaviour,
+        kind: KindId,
         now: f64,
     ) -> Option<Command> {
         let economy = economy(view)?;
@@ -51,7 +52,7 @@ impl Training {
     }
 
     /// Toggles repeated training of a kind.
-    pub(super) fn toggle(&mut self, kind: AttackBehaviour) {
+    pub(super) fn toggle(&mut self, kind: KindId) {
         self.refusal = None;
         self.production.toggle(kind);
     }
@@ -83,7 +84,7 @@ impl Training {
         let refusal = self.refusal.map(|(refusal, since)| (refusal, (now - since) as f32));
         Some(TrainingStatus {
             repeats: self.production.repeats(),
-            queued: KINDS.map(|kind| self.production.queued(kind, &economy)),
+            queued: core::array::from_fn(|kind| self.production.queued(KindId(kind as u8), &economy)),
             hovered: kind_at(pointer, window),
             refusal: refusal.filter(|&(_, age_s)| age_s < REFUSAL_SHOWN_S),
         })
@@ -91,12 +92,12 @@ impl Training {
 
     /// Returns facts for tests.
     pub(super) fn facts(&self, view: &View) -> Value {
-        let economy = economy(view);
+        let (economy, kinds) = (economy(view), view.setup.rules.minions.len());
         json!({
-            "repeats": self.production.repeats(),
-            "refusal": self.refusal.map(|(refusal, _)| refusal.to_string()),
+            "repeats": self.production.repeats()[..kinds],
+            "refusal": self.refusal.map(|(refusal, _)| refusal.text(&view.setup.rules)),
             "supply": economy.map(|economy| economy.supply),
-            "training": economy.map(|economy| economy.training),
+            "training": economy.map(|economy| economy.training[..kinds].to_vec()),
         })
     }
 }
@@ -110,16 +111,14 @@ fn next_number(sent: &SentCommands, economy: &Economy) -> u32 {
 }
 
 /// Returns the kind whose button is at a position.
-fn kind_at(at: Vec2, window: Rect) -> Option<AttackBehaviour> {
+fn kind_at(at: Vec2, window: Rect) -> Option<KindId> {
     let plate = layout::economy_plate(window);
-    let mut kinds = KINDS.into_iter().enumerate();
-    kinds.find(|&(place, _)| layout::train_button(window, plate, place).contains(at)).map(|(_, kind)| kind)
+    let mut kinds = rules_in_play().minion_kinds();
+    kinds.find(|kind| layout::train_button(window, plate, kind.index()).contains(at))
 }
 
 #[cfg(test)]
 mod tests {
-    use AttackBehaviour::{Archer, Swordsman};
-
     use super::*;
 
     #[test]
@@ -128,9 +127,9 @@ mod tests {
         let plate = layout::economy_plate(window);
         let [sword, bow] = [0, 1].map(|place| layout::train_button(window, plate, place).center());
         let pressed = |button, at, shift| Training::pressed(button, at, shift, window);
-        assert_eq!(pressed(MouseButton::Left, sword, false), Some(Pressed::Train(Swordsman)));
-        assert_eq!(pressed(MouseButton::Left, bow, true), Some(Pressed::Repeat(Archer)));
-        assert_eq!(pressed(MouseButton::Right, bow, false), Some(Pressed::Repeat(Archer)));
+        assert_eq!(pressed(MouseButton::Left, sword, false), Some(Pressed::Train(KindId(0))));
+        assert_eq!(pressed(MouseButton::Left, bow, true), Some(Pressed::Repeat(KindId(1))));
+        assert_eq!(pressed(MouseButton::Right, bow, false), Some(Pressed::Repeat(KindId(1))));
         assert_eq!(pressed(MouseButton::Middle, bow, false), Some(Pressed::Nothing));
         assert_eq!(pressed(MouseButton::Right, plate.point() + 8.0, false), Some(Pressed::Nothing));
         assert_eq!(pressed(MouseButton::Left, Vec2::new(640.0, 300.0), false), None);

@@ -6,7 +6,7 @@ use super::Next;
 use super::form::part;
 use super::start::practice;
 use crate::cli::args::BotChoice;
-use crate::gui::bindings::{Action, key_name};
+use crate::gui::bindings::{Action, key_name, rules_in_play};
 use crate::gui::context::AppContext;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
@@ -88,8 +88,9 @@ pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Opt
         let style = (theme::LARGE, theme::GOLD);
         page.text("learned title", at, Align2::LEFT_TOP, style, "You know the basics", width);
         let text = format!(
-            "Now against somebody who fights back. In the match against Easy swordsmen train by \
-             themselves: a right click on a button turns that on and off. {} shows all keys.",
+            "Now against somebody who fights back. In the match against Easy, {} train by themselves: \
+             a right click on a button turns that on and off. {} shows all keys.",
+            rules_in_play().minions[0].plural(),
             key_name(Action::Help)
         );
         let below = pos2(at.x, at.y + 42.0);

@@ -12,7 +12,7 @@ use super::camera_control::CameraControl;
 use super::notices::name_of;
 use super::play::{match_clock, means};
 use super::time_line::TimeLine;
-use crate::gui::bindings::Action;
+use crate::gui::bindings::{self, Action};
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
@@ -68,6 +68,7 @@ pub(crate) struct WatchScreen {
 impl WatchScreen {
     pub(crate) fn open(file: &Path) -> Result<Self, WatchError> {
         let replay = ReplayMatch::open(file, clock::now())?;
+        bindings::use_rules(&replay.view().0.setup.rules);
         let camera_control = CameraControl::whole();
         Ok(Self {
             replay,

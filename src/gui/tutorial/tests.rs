@@ -7,6 +7,7 @@ use sim::math::{self, Fx};
 use sim::{Command, SeatSetup, Selection, Setup, Target, TickInputs, TickRate, When, World};
 
 use super::*;
+use sim::KindId;
 
 const ME: PlayerId = PlayerId(0);
 
@@ -23,7 +24,7 @@ struct Lesson {
 impl Lesson {
     fn new() -> Self {
         let seat = |(team, hero)| SeatSetup { hero, team };
-        let seats = [(0, AttackBehaviour::Swordsman), (1, AttackBehaviour::Archer)];
+        let seats = [(0, KindId(0)), (1, KindId(1))];
         let rate = TickRate::HZ_60;
         let world = World::new(Setup {
             seed: 1,
@@ -104,8 +105,7 @@ impl Lesson {
         match step {
             Step::Walk | Step::Circle => self.give(&[Command::HeroGo(self.goal())]),
             Step::Train => {
-                use AttackBehaviour::{Archer, Swordsman};
-                self.give(&[Swordsman, Archer, Swordsman, Archer].map(Command::Train));
+                self.give(&[0, 1, 0, 1].map(|kind| Command::Train(KindId(kind))));
             }
             Step::Send => self.give(&[Command::Move(army, self.goal(), When::Now)]),
             Step::Banner => {
@@ -157,7 +157,7 @@ fn no_player_is_hurt_before_having_an_army() {
         lesson.give(&[Command::HeroGo(target(vec2(x, y)))]);
         lesson.wait_s(15);
     }
-    lesson.give(&[AttackBehaviour::Archer; 3].map(Command::Train));
+    lesson.give(&[KindId(1); 3].map(Command::Train));
     lesson.wait_s(20);
     assert_eq!((lesson.hurt, lesson.army().len()), (0, 3));
     assert_eq!(lesson.tutorial.step(), Some(Step::Walk));

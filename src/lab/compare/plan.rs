@@ -272,7 +272,7 @@ fn host_lost(base: &Cell) -> impl Iterator<Item = Cell> {
 fn of_recorded(cells: Vec<Cell>, recorded: &Recorded) -> Vec<Cell> {
     let players = recorded.setup.seats.len() as u8;
     let rules = &recorded.setup.rules;
-    let units = u32::from(players) * (1 + u32::from(rules.start_swordsmen) + u32::from(rules.start_archers));
+    let units = u32::from(players) * (1 + rules.minions_at_start());
     let is_base = |cell: &Cell| {
         cell.players == 2
             && cell.units == 14

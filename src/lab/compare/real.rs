@@ -30,7 +30,7 @@ use crate::process::{Process, ProcessError, flag};
 use crate::sessions::hero_of;
 use game::Script;
 use net::Architecture;
-use sim::World;
+use sim::{ControlBehaviour, KindName, Rules, World};
 
 /// Maximum lateness of timers, p99, during a valid match.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
@@ -223,9 +223,9 @@ impl RealMatch<'_> {
         let players = usize::from(self.cell.players);
         let setup = setup_of(self.cell, self.seed);
         let length = WARM_UP + self.counted + TAIL;
-        let scripts = drawn_scripts(&World::new(setup), self.seed, length.as_secs_f64());
+        let scripts = drawn_scripts(&World::new(setup.clone()), self.seed, length.as_secs_f64());
         for (player, script) in scripts.iter().enumerate() {
-            self.write_script(player, script)?;
+            self.write_script(player, script, &setup.rules)?;
         }
         let lateness = Lateness::watch();
         let process_error =
@@ -286,10 +286,16 @@ impl RealMatch<'_> {
             flag("--script=", &self.file(seat, "script")),
             flag("--trace=", &self.file(seat, "trace")),
             format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }).into(),
-            format!("--hero={}", hero_of(self.seed, seat).as_str()).into(),
+            format!("--hero={}", self.hero(seat)).into(),
         ];
         playing.extend(interpolation);
         playing
+    }
+
+    /// Names the hero of a seat.
+    fn hero(&self, seat: usize) -> KindName {
+        let rules = setup_of(self.cell, self.seed).rules;
+        rules.unit(ControlBehaviour::Player, hero_of(self.seed, seat)).name
     }
 
     /// Returns the impairment of a node's outgoing link: the whole path between players, or half of it to or from a
@@ -323,9 +329,9 @@ impl RealMatch<'_> {
         Err(RealError::Ended { cell: Box::new(self.cell.clone()), seed: self.seed, what })
     }
 
-    fn write_script(&self, player: usize, script: &Script) -> Result<(), RealError> {
+    fn write_script(&self, player: usize, script: &Script, rules: &Rules) -> Result<(), RealError> {
         let file = self.file(player, "script");
-        let write = || script.write(File::create(&file)?);
+        let write = || script.write(rules, File::create(&file)?);
         write().map_err(|error| RealError::File { file: file.clone(), error })
     }
 

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::wire::message::SeatInfo;
     use crate::wire::name::PlayerName;
-    use sim::{AttackBehaviour, TickRate};
+    use sim::{KindId, TickRate};
 
     const ME: PlayerId = PlayerId(0);
     const OTHER: PlayerId = PlayerId(1);
@@ -191,7 +191,7 @@ mod tests {
 
     fn seating(round: u32) -> Seating {
         let name = PlayerName::new("Ann").expect("a name");
-        let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team: 0 };
+        let seat = SeatInfo { name, hero: KindId(1), team: 0 };
         Seating {
             round,
             roster: [seat, seat, seat].into_iter().collect(),

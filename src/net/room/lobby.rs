@@ -62,11 +62,11 @@ mod tests {
     use super::*;
     use crate::wire::message::SeatInfo;
     use crate::wire::name::PlayerName;
-    use sim::AttackBehaviour;
+    use sim::KindId;
 
     fn lobby(is_ready: bool, rtt_ms: Option<u16>) -> Lobby {
         let name = PlayerName::new("Ann").expect("a name");
-        let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team: 0 };
+        let seat = SeatInfo { name, hero: KindId(1), team: 0 };
         Lobby { seats: [Some(LobbySeat { seat, is_ready, rtt_ms, words: None }), None].into_iter().collect() }
     }
 

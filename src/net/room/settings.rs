@@ -10,7 +10,7 @@ use crate::discovery::Beacon;
 use crate::wire::limits::ALTERNATIVES_MAX;
 use crate::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, Token};
 use crate::wire::name::PlayerName;
-use sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
+use sim::{KindId, PLAYERS_MAX, PlayerId, TickRate};
 
 /// Settings that every player has.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Settings {
     /// The player's name.
     pub name: PlayerName,
     /// The player's hero.
-    pub hero: AttackBehaviour,
+    pub hero: KindId,
     /// Whether the player is ready as soon as it has a seat. The match begins once all seats are taken and all
     /// players are ready.
     pub is_ready: bool,

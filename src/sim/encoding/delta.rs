@@ -23,8 +23,7 @@ use super::bits::{BitReader, BitWriter, Size};
 use crate::math::{Angle, Fx};
 use crate::state::Cell;
 use crate::state::{
-    AttackBehaviour, ControlBehaviour, GameState, Order, Outcome, Projectiles, Slots, UNITS_MAX, UnitId,
-    Units,
+    ControlBehaviour, GameState, KindId, Order, Outcome, Projectiles, Slots, UNITS_MAX, UnitId, Units,
 };
 use crate::tick::{PlayerId, Tick};
 
@@ -426,7 +425,7 @@ const fn unzigzag(number: u64) -> i64 {
 macro_rules! plain_columns {
     ($($type:ty),*) => {$(impl Column for $type {})*};
 }
-plain_columns!(u8, u16, u32, u64, i16, i32, Fx, PlayerId, AttackBehaviour, ControlBehaviour, Order, Outcome);
+plain_columns!(u8, u16, u32, u64, i16, i32, Fx, PlayerId, KindId, ControlBehaviour, Order, Outcome);
 
 impl Column for Angle {
     fn residual(self, expected: i64, _now: Tick) -> u64 {

@@ -18,10 +18,10 @@ use crate::tick::Tick;
 enum Activity {
     /// A minion in wind-up.
     WindUp,
-    /// A swordsman on an attack-move, in reach of its target, that neither searches nor may strike in this
+    /// A minion with a sword on an attack-move, in reach of its target, that neither searches nor may strike in this
     /// tick.
     InMelee,
-    /// An archer in the same situation, if it sees its target.
+    /// A minion with a bow in the same situation, if it sees its target.
     InRange,
     /// Anything else.
     Other,
@@ -40,9 +40,9 @@ const ACTIVITIES: [Activity; 16] = {
     activities
 };
 
-/// An index for a unit of a kind: whether it is in wind-up, and whether it waits in reach of its target.
-const fn marks(kind: u8, winds_up: bool, waits: bool) -> usize {
-    (kind & 3) as usize | (winds_up as usize) << 2 | (waits as usize) << 3
+/// An index for a unit of a [class](crate::compiled_rules::TickRules::class): whether it is in wind-up, and whether it waits in reach of its target.
+const fn marks(class: u8, winds_up: bool, waits: bool) -> usize {
+    (class & 3) as usize | (winds_up as usize) << 2 | (waits as usize) << 3
 }
 
 /// Rows by activity, ascending.
@@ -75,7 +75,7 @@ impl Activities {
                 & (per_tick.turn_of(phase[row]) != turn)
                 & (target.team != body.team)
                 & (dist2(body.at(), target.at()) <= per_tick.strikes2(body.kind));
-            let activity = ACTIVITIES[marks(body.kind, strike_at[row] != Tick::NEVER, waits)];
+            let activity = ACTIVITIES[marks(per_tick.class(body.kind), strike_at[row] != Tick::NEVER, waits)];
             self.0[activity as usize].push(row as u16);
         }
     }

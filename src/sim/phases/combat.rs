@@ -26,7 +26,7 @@ pub(crate) fn strike(rules: &CompiledRules, state: &mut GameState, scratch: &mut
         let row = from + next;
         from = row + 1;
         state.units.strike_at[row] = Tick::NEVER;
-        match state.units.attack[row] {
+        match rules.attack(&state.units, row) {
             AttackBehaviour::Swordsman => swing(rules, state, scratch, row),
             AttackBehaviour::Archer => fire_arrow(rules, state, scratch, row),
         }

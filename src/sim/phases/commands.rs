@@ -8,7 +8,7 @@ use crate::command::{Command, HeroControl, PlayerInput, SELECTION_MAX, Selection
 use crate::compiled_rules::CompiledRules;
 use crate::event::{Event, Events};
 use crate::math::{Angle, Vec2};
-use crate::state::{AttackBehaviour, ControlBehaviour, GameState, Order, SUPPLY, UnitId};
+use crate::state::{ControlBehaviour, GameState, KindId, Order, SUPPLY, TRAINING_BITS, UnitId};
 use crate::tick::{PlayerId, Tick};
 
 /// `walk` in the players' table for no direction.
@@ -171,19 +171,10 @@ fn raise_banner(rules: &CompiledRules, state: &mut GameState, events: &mut Event
     state.players.banner_until[at] = now.plus(rules.per_tick.banner);
 }
 
-fn train(
-    rules: &CompiledRules,
-    state: &mut GameState,
-    events: &mut Events,
-    player: PlayerId,
-    kind: AttackBehaviour,
-) {
+fn train(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId, kind: KindId) {
     let (raw, now, at) = (&rules.raw, state.clock(), player.index());
-    let cost = match kind {
-        AttackBehaviour::Swordsman => raw.swordsman_cost,
-        AttackBehaviour::Archer => raw.archer_cost,
-    };
-    let cost = i32::from(cost) * SUPPLY;
+    let Some(minion) = raw.minions.get(kind.index()) else { return };
+    let cost = i32::from(minion.cost) * SUPPLY;
     let minions = state.minions(player);
     let players = &mut state.players;
     let waiting = players.training_len[at];
@@ -193,9 +184,9 @@ fn train(
     {
         return;
     }
-    events.push(Event::Train { player, attack: kind });
+    events.push(Event::Train { player, kind });
     players.supply[at] -= cost;
-    players.training[at] |= u8::from(kind == AttackBehaviour::Archer) << waiting;
+    players.training[at] |= u32::from(kind.0) << (TRAINING_BITS * u32::from(waiting));
     players.training_len[at] = waiting + 1;
     if waiting == 0 {
         players.training_done_at[at] = now.plus(rules.per_tick.training);

@@ -336,11 +336,11 @@ impl<'a> Mind<'a> {
         Intent { walk: self.step_back(foe), facing, target, ..self.stay() }
     }
 
-    /// An archer steps back from an enemy that is too near for a bow, unless it holds its position.
+    /// A minion with a bow steps back from an enemy that is too near, unless it holds its position.
     fn step_back(&self, foe: &Foe) -> Vec2 {
         let near = || dist2(self.at, foe.at) < square(self.rules.per_tick.archer_keeps);
         let holds = self.state.units.order[self.row] == Order::Hold;
-        if self.is_archer() && !holds && near() {
+        if self.has_bow() && !holds && near() {
             with_length(self.at - foe.at, self.stats.speed)
         } else {
             Vec2::default()
@@ -349,14 +349,14 @@ impl<'a> Mind<'a> {
 
     fn in_reach(&self, foe: &Foe) -> bool {
         dist2(self.at, foe.at) <= square(self.stats.strikes_within + foe.depth)
-            && (!self.is_archer()
+            && (!self.has_bow()
                 || self.rules.arena.obstacles.sees(self.at, foe.at, self.rules.per_tick.arrow_radius))
     }
 
-    /// Returns the angle at which to strike. An archer leads its target, assuming constant velocity.
+    /// Returns the angle at which to strike. A bow leads its target, assuming constant velocity.
     fn aim(&self, foe: &Foe) -> Angle {
         let mut meet = foe.at;
-        if self.is_archer() && self.stats.arrow_speed > Fx::ZERO {
+        if self.has_bow() && self.stats.arrow_speed > Fx::ZERO {
             let velocity = foe.velocity(self.state);
             for _ in 0..3 {
                 let flight = length(meet - self.at).to_bits() / self.stats.arrow_speed.to_bits();
@@ -433,8 +433,8 @@ impl<'a> Mind<'a> {
 
     // State of the unit.
 
-    fn is_archer(&self) -> bool {
-        self.state.units.attack[self.row] == AttackBehaviour::Archer
+    fn has_bow(&self) -> bool {
+        self.rules.per_tick.attack(self.body.kind) == AttackBehaviour::Archer
     }
 
     /// Whether this is its search tick: the units of a side take turns.

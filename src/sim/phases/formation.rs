@@ -1,5 +1,5 @@
-//! Formations: the places of a group on arrival, in ranks across the direction of approach, swordsmen in
-//! front of archers, with few crossing paths.
+//! Formations: the places of a group on arrival, in ranks across the direction of approach, swords in front of
+//! bows, with few crossing paths.
 
 use arrayvec::ArrayVec;
 
@@ -29,7 +29,7 @@ pub(crate) fn places(
     };
     let mut rows = rows;
     // Rows of one side are ordered by age, so ties break the same way on both sides.
-    rows.sort_unstable_by_key(|&row| (state.units.attack[row] as u8, -along(row, ahead), row));
+    rows.sort_unstable_by_key(|&row| (rules.attack(&state.units, row) as u8, -along(row, ahead), row));
     let width = width(rows.len());
     let ranks = rows.len().div_ceil(width);
     let from = rules.arena.obstacles.cleared(target, rules.per_tick.widest()).unwrap_or(target);

@@ -11,8 +11,8 @@ use crate::event::{Event, Events};
 use crate::math::{Angle, Fx, Vec2, dist2, square};
 use crate::setup::SeatSetup;
 use crate::state::{
-    AttackBehaviour, Circle, ControlBehaviour, Core, GameState, Global, NO_CORNER, Order, Outcome, Player,
-    SUPPLY, Slot, UNITS_MAX, Unit, UnitId,
+    Circle, ControlBehaviour, Core, GameState, Global, KindId, NO_CORNER, Order, Outcome, Player, SUPPLY,
+    Slot, TRAINING_BITS, TRAINING_MASK, UNITS_MAX, Unit, UnitId,
 };
 use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 
@@ -41,9 +41,9 @@ pub(crate) fn first_state(rules: &CompiledRules, seed: u64, seats: &[SeatSetup])
     }
     for player in state.player_ids() {
         spawn_hero(rules, &mut state, player);
-        let swordsmen = (0..rules.raw.start_swordsmen).map(|_| AttackBehaviour::Swordsman);
-        let archers = (0..rules.raw.start_archers).map(|_| AttackBehaviour::Archer);
-        for (place, kind) in swordsmen.chain(archers).enumerate() {
+        let minions = rules.raw.minion_kinds().zip(&rules.raw.minions);
+        let kinds = minions.flat_map(|(kind, minion)| (0..minion.start).map(move |_| kind));
+        for (place, kind) in kinds.enumerate() {
             let at = spawn_point(rules, player) + rules.base(player).formation(place + 1);
             spawn(rules, &mut state, player, ControlBehaviour::Minion, kind, at);
         }
@@ -69,7 +69,7 @@ pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mu
 fn first_player(rules: &CompiledRules, seat: SeatSetup) -> Player {
     Player {
         team: seat.team,
-        hero_kind: seat.hero,
+        hero_kind: if seat.hero.index() < rules.raw.heroes.len() { seat.hero } else { KindId(0) },
         hero: UnitId::NONE,
         respawn_at: Tick::NEVER,
         walk: 8,
@@ -192,8 +192,8 @@ pub fn is_out(state: &GameState, player: PlayerId) -> bool {
 
 fn note_death(rules: &CompiledRules, state: &mut GameState, events: &mut Events, row: usize) {
     let (now, unit, owner) = (state.clock(), state.units.id[row], state.units.owner[row]);
-    let (control, attack, at) = (state.units.control[row], state.units.attack[row], state.position(row));
-    events.push(Event::Death { unit, owner, control, attack, at });
+    let (control, kind, at) = (state.units.control[row], state.units.kind[row], state.position(row));
+    events.push(Event::Death { unit, owner, control, kind, at });
     orders::forget(state, row);
     if let Some(row) = state.slots.row.get_mut(usize::from(unit.index)) {
         *row = u16::MAX;
@@ -242,9 +242,8 @@ fn finish_training(rules: &CompiledRules, state: &mut GameState, events: &mut Ev
     if players.training_len[at] == 0 || now < players.training_done_at[at] {
         return;
     }
-    let kind =
-        if players.training[at] & 1 == 0 { AttackBehaviour::Swordsman } else { AttackBehaviour::Archer };
-    players.training[at] >>= 1;
+    let kind = KindId(players.training[at] as u8 & TRAINING_MASK);
+    players.training[at] >>= TRAINING_BITS;
     players.training_len[at] -= 1;
     let more = players.training_len[at] > 0;
     players.training_done_at[at] = if more { now.plus(rules.per_tick.training) } else { Tick::NEVER };
@@ -298,10 +297,10 @@ pub(crate) fn spawn(
     state: &mut GameState,
     player: PlayerId,
     control: ControlBehaviour,
-    attack: AttackBehaviour,
+    kind: KindId,
     at: Vec2,
 ) -> Option<UnitId> {
-    let stats = rules.per_tick.of(control, attack);
+    let stats = rules.per_tick.of(control, kind);
     let base = rules.base(player);
     let at =
         (0..37).find_map(|place| rules.arena.obstacles.cleared(at + base.formation(place), stats.radius))?;
@@ -315,7 +314,7 @@ pub(crate) fn spawn(
         id,
         owner: player,
         phase: state.players.births[player.index()],
-        attack,
+        kind,
         control,
         hp: stats.hp,
         x: at.x,

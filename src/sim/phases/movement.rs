@@ -5,7 +5,7 @@ use crate::compiled_rules::CompiledRules;
 use crate::math::{Angle, Fx, Reciprocal, Vec2, dist2, max_norm, square, with_length};
 use crate::space::grid::{BATCH, Body, Pair};
 use crate::state::GameState;
-use crate::state::kind::is_hero;
+use crate::state::kind::{KINDS, is_hero};
 
 /// Moves all units by their desired steps, apart from one another and out of obstacles.
 pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
@@ -45,7 +45,7 @@ fn push_apart(rules: &CompiledRules, scratch: &mut Scratch) {
             let away2 = dist2(one.at(), other.at());
             // Stored unconditionally, and kept if they touch: a branch would mispredict.
             touching[count] = (pair, away2);
-            count += usize::from(away2 < rules.per_tick.touching2(one.kind)[usize::from(other.kind & 3)]);
+            count += usize::from(away2 < rules.per_tick.touching2(one.kind)[usize::from(other.kind) % KINDS]);
         }
         for &(pair, away2) in &touching[..count] {
             let (one, other) = pair.of(bodies);

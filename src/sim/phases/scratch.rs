@@ -44,7 +44,7 @@ pub(crate) struct Hit {
     /// The row of the unit.
     pub(crate) row: usize,
     pub(crate) by: PlayerId,
-    /// Kind of the attacker.
+    /// Attack of the unit that hit.
     pub(crate) attack: AttackBehaviour,
     pub(crate) damage: i16,
 }

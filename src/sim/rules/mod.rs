@@ -1,6 +1,7 @@
 //! Rules and map: the immutable data of a match, as integers in small units.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod kind;
 pub(crate) mod milli;
 mod validate;
 
@@ -8,43 +9,22 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
+pub use self::kind::{
+    Glyph, Heroes, InvalidKeyLabel, InvalidKindName, KIND_NAME_MAX, KINDS_MAX, KeyLabel, KindName,
+    MinionRules, Minions, UnitRules,
+};
 pub use self::milli::{Milli, MilliPoint};
 pub use self::validate::{OBSTACLES_MAX, RULES_NAME_MAX, RuleError};
-
-/// The rules of a kind of unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnitRules {
-    /// Hit points at full health.
-    pub hp: i16,
-    /// Walking speed, thousandths of a tile per second.
-    pub speed: Milli,
-    /// Body radius, thousandths of a tile.
-    pub radius: Milli,
-    /// Reach of the sword from body to body centre, or range of the bow, thousandths of a tile.
-    pub reach: Milli,
-    /// Hit points taken by a blow or an arrow.
-    pub damage: i16,
-    /// Time between attacks.
-    pub cooldown_ms: u32,
-    /// Time from the start of an attack, when the facing locks, to its effect.
-    pub windup_ms: u32,
-    /// Speed of the arrow, thousandths of a tile per second; 0 for a sword.
-    pub arrow_speed: Milli,
-}
 
 /// All rules; `assets/rules` has the values with their meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// Name in lists and reports.
     pub name: String,
-    /// A swordsman minion.
-    pub swordsman: UnitRules,
-    /// An archer minion.
-    pub archer: UnitRules,
-    /// A hero with a sword.
-    pub sword_hero: UnitRules,
-    /// A hero with a bow.
-    pub archer_hero: UnitRules,
+    /// Kinds of minions, in the order of their buttons: one or more, with the heroes at most [`KINDS_MAX`].
+    pub minions: Minions,
+    /// Kinds of heroes: one or more.
+    pub heroes: Heroes,
     /// Radius of an arrow, thousandths of a tile.
     pub arrow_radius: Milli,
     /// Half the opening of a sword's arc, in 65,536ths of a turn.
@@ -53,7 +33,7 @@ pub struct Rules {
     pub turn_per_s: u32,
     /// Distance within which a minion fights enemies, thousandths of a tile.
     pub aggro: Milli,
-    /// An archer steps back from enemies nearer than this, thousandths of a tile.
+    /// A unit with a bow steps back from enemies nearer than this, thousandths of a tile.
     pub archer_keeps: Milli,
     /// Length of a dash, thousandths of a tile.
     pub dash_length: Milli,
@@ -77,10 +57,6 @@ pub struct Rules {
     pub respawn_ms: u32,
     /// Additional respawn time for each minute played.
     pub respawn_per_minute_ms: u32,
-    /// Swordsmen at the start.
-    pub start_swordsmen: u8,
-    /// Archers at the start.
-    pub start_archers: u8,
     /// Most minions of a player.
     pub minions_max: u8,
     /// Supply per minute for everyone.
@@ -93,10 +69,6 @@ pub struct Rules {
     pub supply_max: u16,
     /// Supply at the start.
     pub supply_start: u16,
-    /// Price of a swordsman.
-    pub swordsman_cost: u16,
-    /// Price of an archer.
-    pub archer_cost: u16,
     /// Time to train a minion.
     pub training_ms: u32,
     /// Most minions in training.

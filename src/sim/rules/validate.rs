@@ -11,8 +11,8 @@
 )]
 
 use super::milli::{Milli, MilliPoint};
-use super::{Map, Rules, UnitRules};
-use crate::state::CIRCLES_MAX;
+use super::{KINDS_MAX, Map, Rules, UnitRules};
+use crate::state::{AttackBehaviour, CIRCLES_MAX};
 use crate::tick::PLAYERS_MAX;
 
 /// Most walls, and most rocks, on a map.
@@ -24,7 +24,7 @@ pub const RULES_NAME_MAX: usize = 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}, but must lie between {} and {}", range.0, range.1)]
 pub struct RuleError {
-    /// The path of the field, for example `swordsman.hp`; lengths and counts of lists have the list's name.
+    /// The path of the field, for example `unit.hp`; lengths and counts of lists have the list's name.
     pub field: &'static str,
     /// The value found.
     pub value: i64,
@@ -45,22 +45,6 @@ const SPEED: (i64, i64) = (0, 30_000);
 /// A map's width or height, thousandths of a tile.
 const MAP_SIDE: (i64, i64) = (16_000, 128_000);
 
-/// Checks the unit in `$rules.$unit`, with its name before every field.
-macro_rules! check_unit {
-    ($rules:expr, $unit:ident, $arrow_speed:expr) => {
-        let UnitRules { hp, speed, radius, reach, damage, cooldown_ms, windup_ms, arrow_speed, .. } =
-            $rules.$unit;
-        within(concat!(stringify!($unit), ".hp"), hp.into(), (1, 30_000))?;
-        within(concat!(stringify!($unit), ".speed"), speed.into(), SPEED)?;
-        within(concat!(stringify!($unit), ".radius"), radius.into(), RADIUS)?;
-        within(concat!(stringify!($unit), ".reach"), reach.into(), LENGTH)?;
-        within(concat!(stringify!($unit), ".damage"), damage.into(), (0, 10_000))?;
-        within(concat!(stringify!($unit), ".cooldown_ms"), cooldown_ms.into(), PERIOD)?;
-        within(concat!(stringify!($unit), ".windup_ms"), windup_ms.into(), DURATION)?;
-        // Lead aiming divides by it.
-        within(concat!(stringify!($unit), ".arrow_speed"), arrow_speed.into(), $arrow_speed)?;
-    };
-}
 impl Rules {
     /// Checks that every value is in range.
     ///
@@ -68,10 +52,12 @@ impl Rules {
     /// The first field that is out of range.
     pub fn check(&self) -> Result<(), RuleError> {
         name("name", &self.name)?;
-        check_unit!(self, swordsman, (0, 60_000));
-        check_unit!(self, archer, (1_000, 60_000));
-        check_unit!(self, sword_hero, (0, 60_000));
-        check_unit!(self, archer_hero, (1_000, 60_000));
+        within("minions", count(self.minions.len()), (1, count(KINDS_MAX)))?;
+        let most = KINDS_MAX.saturating_sub(self.minions.len());
+        within("heroes", count(self.heroes.len()), (1, count(most)))?;
+        for unit in self.minions.iter().map(|minion| &minion.unit).chain(&self.heroes) {
+            check_unit(unit)?;
+        }
         for (field, value, range) in [
             ("arrow_radius", i64::from(self.arrow_radius), (0, 3_000)),
             ("arc_half", self.arc_half.into(), (0, 0x8000)),
@@ -92,7 +78,7 @@ impl Rules {
             ("respawn_ms", self.respawn_ms.into(), DURATION),
             // Multiplied by the 9,320 minutes of the longest match this fits a u32.
             ("respawn_per_minute_ms", self.respawn_per_minute_ms.into(), (0, 60_000)),
-            // One bit of a u8 for each minion in training.
+            // Four bits of a u32 for each minion in training.
             ("training_max", self.training_max.into(), (0, 8)),
             ("training_ms", self.training_ms.into(), DURATION),
             ("escalation_ms", self.escalation_ms.into(), DURATION),
@@ -160,6 +146,27 @@ impl Map {
         within(x, at.0.into(), (half(self.size.0).saturating_neg(), half(self.size.0)))?;
         within(y, at.1.into(), (half(self.size.1).saturating_neg(), half(self.size.1)))
     }
+}
+
+fn check_unit(unit: &UnitRules) -> Result<(), RuleError> {
+    let arrow_speed = match unit.attack {
+        AttackBehaviour::Swordsman => (0, 60_000),
+        // Lead aiming divides by it.
+        AttackBehaviour::Archer => (1_000, 60_000),
+    };
+    for (field, value, range) in [
+        ("unit.hp", i64::from(unit.hp), (1, 30_000)),
+        ("unit.speed", unit.speed.into(), SPEED),
+        ("unit.radius", unit.radius.into(), RADIUS),
+        ("unit.reach", unit.reach.into(), LENGTH),
+        ("unit.damage", unit.damage.into(), (0, 10_000)),
+        ("unit.cooldown_ms", unit.cooldown_ms.into(), PERIOD),
+        ("unit.windup_ms", unit.windup_ms.into(), DURATION),
+        ("unit.arrow_speed", unit.arrow_speed.into(), arrow_speed),
+    ] {
+        within(field, value, range)?;
+    }
+    Ok(())
 }
 
 fn name(field: &'static str, name: &str) -> Result<(), RuleError> {

@@ -216,14 +216,14 @@ impl Grid {
         // Slices of equal length, so that one bounds check covers all.
         let rows = units.len();
         let (x, y, owner) = (&units.x[..rows], &units.y[..rows], &units.owner[..rows]);
-        let (control, attack) = (&units.control[..rows], &units.attack[..rows]);
+        let (control, kinds) = (&units.control[..rows], &units.kind[..rows]);
         self.units.clear();
         self.units.extend((0..rows).map(|row| {
             let player = owner[row].index() % PLAYERS_MAX;
             let ordinal = next[player];
             next[player] = ordinal.wrapping_add(1);
             let (team, base) = sides[player];
-            let kind = kind_of(control[row], attack[row]);
+            let kind = kind_of(control[row], kinds[row]);
             Body { x: x[row], y: y[row], row: row as u16, ordinal, team, owner: owner[row], base, kind }
         }));
         let (columns, half) = (self.columns, self.half);

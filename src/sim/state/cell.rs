@@ -1,5 +1,6 @@
 //! Values in a column of the state.
 
+use super::kind::KindId;
 use crate::math::{Angle, Fx};
 use crate::tick::{PlayerId, Tick};
 
@@ -39,7 +40,7 @@ macro_rules! newtype_cells {
         }
     )*};
 }
-newtype_cells!(Angle, PlayerId, Tick);
+newtype_cells!(Angle, KindId, PlayerId, Tick);
 
 impl Cell for u64 {
     fn little_endian(self) -> Self {

@@ -1,17 +1,38 @@
-//! The four kinds of units as small numbers, for tables by kind.
+//! Kinds of units as small numbers.
 
-use super::{AttackBehaviour, ControlBehaviour};
+use serde::{Deserialize, Serialize};
 
-/// The number of a kind of unit: the two minions, then the two heroes.
-pub(crate) const fn kind_of(control: ControlBehaviour, attack: AttackBehaviour) -> u8 {
-    let hero = match control {
-        ControlBehaviour::Minion => 0,
-        ControlBehaviour::Player => 2,
-    };
-    hero + attack as u8
+use super::ControlBehaviour;
+
+/// Number of a kind among the minions, or among the heroes, of the rules.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, bytemuck::NoUninit,
+)]
+#[repr(transparent)]
+pub struct KindId(pub u8);
+
+impl KindId {
+    /// The number as an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
-/// Whether a kind is one of the two heroes.
+/// The kinds of [`kind_of`]: [`crate::KINDS_MAX`] minions, then as many heroes. A power of two, so that a mask is the
+/// bounds check.
+pub(crate) const KINDS: usize = 16;
+
+/// The number of a kind of unit in tables by kind: minions, then heroes.
+pub(crate) const fn kind_of(control: ControlBehaviour, kind: KindId) -> u8 {
+    let hero = match control {
+        ControlBehaviour::Minion => 0,
+        ControlBehaviour::Player => 8,
+    };
+    hero | kind.0 & 7
+}
+
+/// Whether a number of [`kind_of`] is that of a hero.
 pub(crate) const fn is_hero(kind: u8) -> bool {
-    kind >= 2
+    kind & 8 != 0
 }

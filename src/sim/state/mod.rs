@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::cell::Cell;
 pub use self::clock::Pause;
 pub use self::hash::{HashChain, PARTS, StateHash};
+pub use self::kind::KindId;
 pub use self::table::Difference;
 pub use self::unit_id::UnitId;
 
@@ -30,31 +31,23 @@ pub const PROJECTILES_MAX: usize = 50_000;
 /// Most capture circles on a map.
 pub const CIRCLES_MAX: usize = 8;
 
+/// Bits of a kind in [`Players::training`], and a mask of as many.
+pub(crate) const TRAINING_BITS: u32 = 4;
+pub(crate) const TRAINING_MASK: u8 = 15;
+
 /// The progress at which a circle changes hands.
 pub const CAPTURED: i32 = 60_000;
 /// One supply, in the units of [`Players::supply`].
 pub const SUPPLY: i32 = 6_000;
 
-/// Kind of attack of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
-#[repr(u8)]
+/// Attack of a kind of unit, and what its units do by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AttackBehaviour {
     /// Strikes enemies in an arc of 45 degrees in front.
     Swordsman,
     /// Shoots an arrow that flies and can be dodged.
     Archer,
-}
-enum_cell!(AttackBehaviour, Swordsman, Archer);
-
-impl AttackBehaviour {
-    /// Its name on the command line and in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Swordsman => "swordsman",
-            Self::Archer => "archer",
-        }
-    }
 }
 
 /// Controller of a unit.
@@ -155,7 +148,7 @@ table! {
     /// The player's team; a team wins together.
     team: u8,
     /// Kind of the hero.
-    hero_kind: AttackBehaviour,
+    hero_kind: KindId,
     /// The hero while it lives, else [`UnitId::NONE`].
     hero: UnitId,
     /// Tick at which the hero respawns; [`Tick::NEVER`] while it lives or if it no longer respawns.
@@ -184,8 +177,8 @@ table! {
     rally_y: Fx,
     /// Supply, in 1/60.
     supply: i32,
-    /// Minions in training, the first in the lowest bit: 0 swordsman, 1 archer.
-    training: u8,
+    /// Kinds of the minions in training, four bits each, the first in the lowest.
+    training: u32,
     /// Number of minions in training.
     training_len: u8,
     /// Tick at which the training of the first minion ends.
@@ -227,8 +220,8 @@ table! {
     /// Phase of its search for targets: it searches in ticks that, plus this, are multiples of the search period. The
     /// number of the unit among its player's spawns, so that mirrored units search together.
     phase: u8,
-    /// Kind of attack.
-    attack: AttackBehaviour,
+    /// Its kind, among the minions or the heroes of the rules.
+    kind: KindId,
     /// Controller of the unit.
     control: ControlBehaviour,
     /// Hit points left.
@@ -492,6 +485,15 @@ impl GameState {
     pub fn circles_held(&self, team: u8) -> usize {
         let held = |&&owner: &&PlayerId| owner != PlayerId::NONE && self.team_of(owner) == team;
         self.circles.owner.iter().filter(held).count()
+    }
+
+    /// The kinds of a player's minions in training, in the order in which they will be done.
+    pub fn training(&self, player: PlayerId) -> impl Iterator<Item = KindId> + use<> {
+        let kinds = self.players.training.get(player.index()).copied().unwrap_or(0);
+        let waiting = self.players.training_len.get(player.index()).copied().unwrap_or(0);
+        (0..u32::from(waiting)).map(move |place| {
+            KindId(kinds.checked_shr(place.saturating_mul(TRAINING_BITS)).unwrap_or(0) as u8 & TRAINING_MASK)
+        })
     }
 
     /// Number of a player's living minions and those in training.

@@ -24,8 +24,8 @@ use net::{
 };
 use replay::{Replay, cut, verify_replay};
 use sim::{
-    AttackBehaviour, DeltaCoder, GameState, HeroControl, Map, PLAYERS_MAX, Rules, SeatSetup, Setup, Tick,
-    TickInputs, TickRate, World,
+    DeltaCoder, GameState, HeroControl, KindId, Map, PLAYERS_MAX, Rules, SeatSetup, Setup, Tick, TickInputs,
+    TickRate, World,
 };
 
 use super::any::{play_datagrams, play_match, play_session};
@@ -180,7 +180,7 @@ fn room_info(bytes: &[u8]) {
 
 /// A match between two, and its state after some ticks.
 pub(crate) static WORLD: LazyLock<World> = LazyLock::new(|| {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let seat = |team| SeatSetup { hero: KindId(0), team };
     let mut world = World::new(Setup {
         seed: 7,
         tick_rate: TickRate::HZ_60,
@@ -269,11 +269,12 @@ fn read_file<T, E>(bytes: &[u8], read: fn(PathBuf) -> Result<T, E>) -> Option<T>
 
 fn script(bytes: &[u8]) {
     let Ok(text) = text_file::decode(bytes.to_vec()) else { return };
-    if let Ok(script) = Script::read(&text) {
+    let rules = data::rules("standard").expect("built in");
+    if let Ok(script) = Script::read(&text, &rules) {
         let mut written = Vec::new();
-        script.write(&mut written).expect("into memory");
+        script.write(&rules, &mut written).expect("into memory");
         let written = String::from_utf8(written).expect("text");
-        Script::read(&written).expect("what was written is read");
+        Script::read(&written, &rules).expect("what was written is read");
     }
 }
 

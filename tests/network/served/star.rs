@@ -15,7 +15,7 @@ use net::{
     AdmissionRules, Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig,
     RoomCode, ServerConfig, Settings, TAG_BYTES, Time, Token, Transmit,
 };
-use sim::{Rules, StateHash, TickRate, UnitRules, fingerprint};
+use sim::{Rules, StateHash, TickRate, fingerprint};
 use transport::{Impairment, LinkSpec};
 
 pub(crate) use crate::peers::address;
@@ -27,9 +27,11 @@ pub(crate) const HEADERS: usize = 28;
 /// Rules by which each side begins with 100 units that nobody can kill.
 pub(crate) fn legions() -> Arc<Rules> {
     let rules = data::rules("endless").expect("built in");
-    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
-    let (swordsman, archer) = (hard(&rules.swordsman), hard(&rules.archer));
-    Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
+    let mut rules = (*rules).clone();
+    for (minion, start) in rules.minions.iter_mut().zip([66, 33]) {
+        (minion.unit.hp, minion.start) = (30_000, start);
+    }
+    Arc::new(rules)
 }
 
 pub(crate) fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerConfig {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
 use net::message::Choice;
 use net::{Architecture, ChatText, OnLoss, Settings, StallCause, Time};
-use sim::{AttackBehaviour, PlayerId, fingerprint};
+use sim::{KindId, PlayerId, fingerprint};
 
 use super::star::{
     BOT, Net, Seat, client_of, hash, predicting, relay_session, server_session, session_of, settings, staying,
@@ -97,10 +97,7 @@ fn all_play_again_on_their_server_once_all_want_to() {
                         if game.world().is_none() {
                             // After the second match.
                             if (n, seat.earlier.len()) == (2, 1) {
-                                game.submit_choice(
-                                    now,
-                                    Choice { hero: AttackBehaviour::Archer, is_ready: true },
-                                );
+                                game.submit_choice(now, Choice { hero: KindId(1), is_ready: true });
                             }
                             game.want_rematch(now);
                         }
@@ -124,8 +121,9 @@ fn all_play_again_on_their_server_once_all_want_to() {
                 let led: Vec<_> = matches.iter().map(|summary| summary.roster[chose].hero).collect();
                 let games = matches.iter().map(|summary| summary.config.game);
                 assert!(games.eq(0..3), "{architecture} {link}: every second one is on swapped sides");
-                use AttackBehaviour::{Archer, Swordsman};
-                assert_eq!(led, [Swordsman, Swordsman, Archer], "{architecture} {link}");
+                const SWORDSMAN: KindId = KindId(0);
+                const ARCHER: KindId = KindId(1);
+                assert_eq!(led, [SWORDSMAN, SWORDSMAN, ARCHER], "{architecture} {link}");
                 for (ours, theirs) in matches.iter().zip(&first) {
                     assert_eq!((ours.outcome, ours.ticks), (MatchOutcome::TickLimit, 120));
                     assert_eq!((ours.hash, ours.config.seed), (theirs.hash, theirs.config.seed));

@@ -16,7 +16,7 @@ pub(crate) use naive::Naive;
 use glam::Vec2;
 use hecs::{Entity, World};
 use lab::{Plan, Soldier, Sortie};
-use sim::{AttackBehaviour, Tick};
+use sim::Tick;
 
 use crate::Engine;
 use rules::{Kind, NEVER, Order, Terms};
@@ -158,10 +158,7 @@ impl<S: Step> Engine for Twin<S> {
 
 impl Battle {
     fn muster(&mut self, soldier: &Soldier) -> Entity {
-        let kind = match soldier.attack {
-            AttackBehaviour::Swordsman => Kind::Swordsman,
-            AttackBehaviour::Archer => Kind::Archer,
-        };
+        let kind = self.terms.kind(soldier.kind);
         let pace = self.terms.pace(kind);
         let at = self.terms.solids.walk(vec2(soldier.at), Vec2::ZERO, self.terms.radius);
         self.world.spawn((

@@ -2,7 +2,7 @@
 //! depend on how a twin stores its units.
 
 use glam::Vec2;
-use sim::{Rules, TickRate, UnitRules};
+use sim::{AttackBehaviour, KindId, Rules, TickRate, UnitRules};
 
 use super::geometry::milli;
 use super::solids::Solids;
@@ -27,6 +27,15 @@ pub(crate) const NEVER: u32 = u32::MAX;
 pub(crate) enum Kind {
     Swordsman,
     Archer,
+}
+
+impl Kind {
+    const fn of(attack: AttackBehaviour) -> Self {
+        match attack {
+            AttackBehaviour::Swordsman => Self::Swordsman,
+            AttackBehaviour::Archer => Self::Archer,
+        }
+    }
 }
 
 /// What a unit was ordered.
@@ -57,6 +66,8 @@ pub(crate) struct Pace {
 pub(crate) struct Terms {
     swordsman: Pace,
     archer: Pace,
+    /// By kind of minion.
+    kinds: Vec<Kind>,
     /// Of every body.
     pub(crate) radius: f32,
     pub(crate) arrow_radius: f32,
@@ -103,11 +114,13 @@ pub(crate) struct Intent {
 impl Terms {
     pub(crate) fn new(rules: &Rules, circles: Vec<Vec2>, solids: Solids) -> Self {
         let aggro = milli(rules.aggro);
+        let pace = |attack| Pace::new(&rules.minions[rules.minion_with(attack).index()].unit, aggro);
         let turn = std::f32::consts::TAU * rules.turn_per_s as f32 / 65_536.0 / hz();
         Self {
-            swordsman: Pace::new(&rules.swordsman, aggro),
-            archer: Pace::new(&rules.archer, aggro),
-            radius: milli(rules.swordsman.radius),
+            swordsman: pace(AttackBehaviour::Swordsman),
+            archer: pace(AttackBehaviour::Archer),
+            kinds: rules.minions.iter().map(|minion| Kind::of(minion.unit.attack)).collect(),
+            radius: milli(rules.minions[0].unit.radius),
             arrow_radius: milli(rules.arrow_radius),
             arc: (std::f32::consts::TAU * f32::from(rules.arc_half) / 65_536.0).cos(),
             turn: Vec2::from_angle(turn),
@@ -116,6 +129,10 @@ impl Terms {
             circles,
             solids,
         }
+    }
+
+    pub(crate) fn kind(&self, kind: KindId) -> Kind {
+        self.kinds[kind.index()]
     }
 
     pub(crate) fn pace(&self, kind: Kind) -> &Pace {

@@ -11,7 +11,7 @@ use net::{
     InputDelay, Join, Lockstep, MatchConfig, OnLoss, PlayerName, RoomCode, Settings, Time,
 };
 use sim::math::{Fx, Vec2};
-use sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
+use sim::{Command, KindId, PARTS, StateHash, Target, TickRate};
 
 /// Longest virtual time between two looks at a session.
 const STEP_MAX: Duration = Duration::from_millis(50);
@@ -242,7 +242,7 @@ fn click(random: &mut fastrand::Rng) -> Command {
 fn settings() -> Settings {
     Settings {
         name: PlayerName::new("peer").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
+        hero: KindId(0),
         is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),

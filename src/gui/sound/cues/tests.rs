@@ -43,7 +43,7 @@ fn fight_events_have_sound_position_and_team_pitch() {
     use AttackBehaviour::{Archer, Swordsman};
     let view = test_view(None);
     let (player, unit) = (PlayerId(1), UnitId { index: 0, generation: 0 });
-    let death = |control| Event::Death { unit, owner: player, control, attack: Archer, at: at(3) };
+    let death = |control| Event::Death { unit, owner: player, control, kind: sim::KindId(1), at: at(3) };
     let table = [
         (hit(&view, 0, Swordsman), Kind::SwordHit),
         (hit(&view, 0, Archer), Kind::ArrowHit),

@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Cell;
-use crate::battlefield::{Battlefield, Plan};
+use crate::battlefield::{Battlefield, Plan, with_army, with_hp};
 use crate::compare::preset::slow_link_of;
 use crate::compare::row::Experiment;
 use crate::compare::script::Recorded;
 use crate::sessions::{Table, hero_of, is_encrypted, settings};
 use game::{Match, MatchOptions, Server, ServerOptions, Session, data};
 use net::{Architecture, BITS_PER_S_USUAL, InputDelay, Time};
-use sim::{GameState, Rules, SeatSetup, Setup, TickRate, UnitRules, World};
+use sim::{GameState, Rules, SeatSetup, Setup, TickRate, World};
 
 /// Bandwidth limit that stands for no limit: a gigabit.
 const BITS_PER_S_MOST: u64 = 1_000_000_000;
@@ -39,10 +39,7 @@ impl Opening {
     /// number stays constant.
     fn battle(cell: &Cell, seed: u64) -> Self {
         let mut plan = Plan::between(cell.players.into(), cell.units as usize, seed);
-        let hardy = |unit: &UnitRules| UnitRules { hp: HARDY_HP, ..unit.clone() };
-        let Rules { swordsman, archer, .. } = &*plan.rules;
-        plan.rules =
-            Arc::new(Rules { swordsman: hardy(swordsman), archer: hardy(archer), ..(*plan.rules).clone() });
+        plan.rules = Arc::new(with_hp(&plan.rules, HARDY_HP));
         let setup = Setup { tick_rate: tick_rate(cell), ..plan.setup() };
         let first = Battlefield::of(plan).world().state().clone();
         Self { setup, first: Some(Arc::new(first)) }
@@ -89,13 +86,9 @@ fn rules(cell: &Cell) -> Arc<Rules> {
     }
     let rules = data::rules("endless").expect("built in");
     let minions = (cell.units / u32::from(cell.players)).saturating_sub(1);
-    // As in the standard match, two of three minions are swordsmen, up to the limit.
-    let archers = (minions / 3).max(minions.saturating_sub(u32::from(u8::MAX)));
-    Arc::new(Rules {
-        start_swordsmen: (minions - archers) as u8,
-        start_archers: archers.min(u32::from(u8::MAX)) as u8,
-        ..(*rules).clone()
-    })
+    // As in the standard match, two of three minions have swords, up to the limit.
+    let bows = (minions / 3).max(minions.saturating_sub(u32::from(u8::MAX)));
+    Arc::new(with_army(&rules, (minions - bows) as u8, bows.min(u32::from(u8::MAX)) as u8))
 }
 
 fn tick_rate(cell: &Cell) -> TickRate {

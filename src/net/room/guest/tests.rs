@@ -4,7 +4,7 @@ use crate::room::settings::{InputDelay, OnLoss};
 use crate::wire::message::{JoinConfirm, SeatInfo};
 use crate::wire::name::PlayerName;
 use core::time::Duration;
-use sim::{AttackBehaviour, TickRate};
+use sim::{KindId, TickRate};
 
 fn config() -> MatchConfig {
     MatchConfig {
@@ -22,7 +22,7 @@ fn config() -> MatchConfig {
 }
 
 fn seat_info() -> SeatInfo {
-    SeatInfo { name: PlayerName::new("Ann").expect("a name"), hero: AttackBehaviour::Swordsman, team: 0 }
+    SeatInfo { name: PlayerName::new("Ann").expect("a name"), hero: KindId(0), team: 0 }
 }
 
 /// A guest in seat 1 of a room for two.
@@ -88,7 +88,7 @@ fn after_a_match_a_seating_must_be_of_the_same_players_and_asked_for() {
     let (mut other_name, mut other_team, mut other_hero) = (seating(4), seating(4), seating(4));
     other_name.roster[0].name = PlayerName::new("Eve").expect("a name");
     other_team.roster[0].team = 1;
-    other_hero.roster[1].hero = AttackBehaviour::Archer;
+    other_hero.roster[1].hero = KindId(1);
     for (what, seating) in [("name", other_name), ("team", other_team), ("own hero", other_hero)] {
         assert_eq!(guest.on_seating(seating), Err(OutOfPlace), "another {what}");
     }

@@ -395,12 +395,12 @@ mod tests {
     use crate::wire::message::{MatchConfig, Ready, Seating};
     use alloc::boxed::Box;
     use core::time::Duration;
-    use sim::{AttackBehaviour, TickRate};
+    use sim::{KindId, TickRate};
 
     fn settings() -> Settings {
         Settings {
             name: PlayerName::new("Ann").expect("a name"),
-            hero: AttackBehaviour::Swordsman,
+            hero: KindId(0),
             is_ready: false,
             input_delay: InputDelay::Auto,
             timeout: Duration::from_secs(3),

@@ -12,7 +12,7 @@ use crate::wire::architecture::Architecture;
 use crate::wire::limits::DATAGRAM_BYTES_MAX;
 use crate::wire::name::PlayerName;
 use crate::wire::sealed::SealedPacket;
-use sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
+use sim::{KindId, PLAYERS_MAX, PlayerId, TickRate};
 
 /// Bytes of a join request on the wire: padded, so that no answer is larger than its request.
 pub const JOIN_REQUEST_BYTES: usize = 512;
@@ -120,7 +120,7 @@ pub struct JoinEntry {
     /// The player's name.
     pub name: PlayerName,
     /// The player's hero.
-    pub hero: AttackBehaviour,
+    pub hero: KindId,
     /// Whether the player is ready to play at once.
     pub is_ready: bool,
     /// A specific seat, or any.
@@ -249,7 +249,7 @@ pub struct SeatInfo {
     /// The player's name.
     pub name: PlayerName,
     /// The player's hero.
-    pub hero: AttackBehaviour,
+    pub hero: KindId,
     /// The player's team.
     #[serde(deserialize_with = "team")]
     pub team: u8,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SeatInfo;
 use crate::wire::auth_string::AuthString;
-use sim::{AttackBehaviour, PLAYERS_MAX};
+use sim::{KindId, PLAYERS_MAX};
 
 /// Host to guest, server to client: who has taken which seat. Sent whenever that changes, and once a second while
 /// round trips change.
@@ -35,7 +35,7 @@ pub struct LobbySeat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// The player's hero.
-    pub hero: AttackBehaviour,
+    pub hero: KindId,
     /// Whether the player is ready.
     pub is_ready: bool,
 }

@@ -115,7 +115,7 @@ mod tests {
     use crate::wire::chat_text::ChatText;
     use crate::wire::name::PlayerName;
     use arrayvec::ArrayVec;
-    use sim::AttackBehaviour;
+    use sim::KindId;
 
     #[test]
     fn a_set_holds_what_it_was_given_and_no_seat_beyond_the_last() {
@@ -142,7 +142,7 @@ mod tests {
             for (seat, other) in [(player, PlayerId(1)), (PlayerId(1), player)] {
                 assert_eq!(decode::<Bye>(&encode(&Bye::Unreachable { seat, other })).is_ok(), is_seat);
             }
-            let info = SeatInfo { name, hero: AttackBehaviour::Archer, team: number };
+            let info = SeatInfo { name, hero: KindId(1), team: number };
             assert_eq!(decode::<SeatInfo>(&encode(&info)).is_ok(), is_seat);
             let ready = Ready { round: 0, state_hash: 0, unheard: seats };
             assert_eq!(decode::<Ready>(&encode(&ready)).is_ok(), number < 16);

@@ -237,7 +237,7 @@ coded! {
     rally_x 18;
     rally_y 18;
     supply 11;
-    training 2;
+    training 5;
     training_len 0;
     training_done_at 8;
     score 2;
@@ -255,7 +255,7 @@ coded! {
     id 4;
     owner 0;
     phase 1, born |_c, _new, _row, before| before.wrapping_add(1);
-    attack 0;
+    kind 0;
     control 0;
     hp 5;
     vx 11 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vx, at));

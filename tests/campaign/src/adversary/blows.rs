@@ -7,7 +7,7 @@ use net::message::{
     Bye, Chat, Choice, DesyncHashes, PacketId, PathEcho, Ping, Ready, Relayed, Seats, Suspicion, encode,
 };
 use net::{ChatText, Time};
-use sim::{AttackBehaviour, PlayerId, Tick};
+use sim::{KindId, PlayerId, Tick};
 
 /// One such message, or as many as go out at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,7 @@ impl Blow {
                 encode(&PathEcho { data: (now.0 + u64::from(nth)).to_le_bytes() }).to_vec()
             }),
             Self::Choices(count) => times(PacketId::Choice, count, &|nth| {
-                let heroes = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
-                let choice = Choice { hero: heroes[usize::from(nth % 2)], is_ready: false };
+                let choice = Choice { hero: KindId((nth % 2) as u8), is_ready: false };
                 // Only a change of readiness is passed on at once.
                 let toggled = Choice { is_ready: nth % 2 == 0 && count % 2 == 0, ..choice };
                 encode(&toggled).to_vec()

@@ -9,8 +9,8 @@ use super::drama::{Drama, Observer};
 use super::newcomer::Newcomer;
 use bot::{Bot, BotLevel, Mix};
 use sim::{
-    AttackBehaviour, Command, HeroControl, INPUT_BYTES_MAX, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput,
-    Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World,
+    Command, HeroControl, INPUT_BYTES_MAX, KindId, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput, Rules,
+    SeatSetup, Setup, Tick, TickInputs, TickRate, World,
 };
 
 /// When a match that does not end is broken off. By the rules every match ends before.
@@ -34,8 +34,8 @@ pub struct Bout {
 /// Who plays a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoutSeat {
-    /// How its hero fights.
-    pub hero: AttackBehaviour,
+    /// Its hero.
+    pub hero: KindId,
     /// Its team, below [`PLAYERS_MAX`].
     pub team: u8,
     /// Who plays it.
@@ -218,10 +218,10 @@ mod tests {
     #[test]
     fn a_hero_that_stepped_aside_is_let_go() {
         let seat = |player: u8| BoutSeat {
-            hero: AttackBehaviour::Archer,
+            hero: KindId(1),
             team: player,
             player: BoutPlayer::Bot(BotLevel::Hard),
-            mix: Mix::Archers,
+            mix: Mix::Only(KindId(1)),
             key: PlayerId(player),
         };
         let mut run = BoutRun::new(&Bout {

@@ -169,15 +169,15 @@ mod tests {
     use crate::balance::{Bout, BoutPlayer, BoutRun, BoutSeat};
     use bot::{BotLevel, Mix};
     use game::data;
-    use sim::{AttackBehaviour, PlayerId, TickRate, UnitId};
+    use sim::{KindId, PlayerId, TickRate, UnitId};
     use std::collections::HashMap;
 
     fn run(seed: u64) -> BoutRun {
         let seat = |player: u8| BoutSeat {
-            hero: AttackBehaviour::Archer,
+            hero: KindId(1),
             team: player,
             player: BoutPlayer::Bot(BotLevel::Normal),
-            mix: Mix::Half,
+            mix: Mix::Even,
             key: PlayerId(player),
         };
         BoutRun::new(&Bout {
@@ -250,14 +250,14 @@ mod tests {
 
     #[test]
     fn deaths_count_where_they_happen_and_captures_by_circle() {
-        use sim::{AttackBehaviour, ControlBehaviour};
+        use sim::{ControlBehaviour, KindId};
         let run = run(1);
         let mut observer = Observer::new(run.world());
         let death = |x: f64, y: f64| Event::Death {
             unit: UnitId::NONE,
             owner: PlayerId(0),
             control: ControlBehaviour::Minion,
-            attack: AttackBehaviour::Archer,
+            kind: KindId(1),
             at: Vec2 { x: Fx::from_num(x), y: Fx::from_num(y) },
         };
         let capture = |circle| Event::Capture { circle, player: PlayerId(1) };

@@ -7,9 +7,9 @@ use super::bout::{BoutPlayer, BoutResult, MATCH_SECONDS_MAX};
 use super::drama::{FAR_TILES, LEADER_AT_S};
 use super::figure::{Estimate, Figure, Unit, group_means};
 use super::newcomer::Newcomer;
-use super::plan::{Line, Suite, hero_name, mix_name};
-use bot::{BotLevel, Mix};
-use sim::{Outcome, TickRate};
+use super::plan::{Line, Suite, armies, hero_name, mix_name};
+use bot::BotLevel;
+use sim::{Outcome, Rules, TickRate};
 
 /// Seat 0's share in a line-up against itself.
 const MIRROR: [f64; 2] = [0.47, 0.53];
@@ -54,7 +54,7 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
     for suite in Suite::ALL {
         for one in played.iter().filter(|one| one.line.suite == suite) {
             match suite {
-                Suite::Mirror => figures.extend(one.mirror()),
+                Suite::Mirror => figures.extend(one.mirror(&options.rules)),
                 Suite::Seats => figures.extend(one.seats()),
                 Suite::Levels => figures.push(one.level()),
                 Suite::Counters => figures.push(one.figure("the first wins", one.side_share(0), None)),
@@ -105,7 +105,7 @@ fn seat_bias(played: &[Played<'_>]) -> Option<Figure> {
 fn counters(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for map in &options.maps {
-        for army in [Mix::Swordsmen, Mix::Archers] {
+        for army in armies(&options.rules) {
             let lines =
                 played.iter().filter(|one| Arc::ptr_eq(&one.line.map, map) && one.line.army == Some(army));
             let tried = lines.map(|one| (one, one.side_share(0).rest()));
@@ -114,7 +114,7 @@ fn counters(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Figure> {
             else {
                 continue;
             };
-            let name = format!("the best counter of {} wins", mix_name(army));
+            let name = format!("the best counter of {} wins", mix_name(&options.rules, army));
             figures.push(one.figure(name, best, Some(COUNTER)));
         }
     }
@@ -139,11 +139,11 @@ fn endings(played: &[Played<'_>]) -> Option<Figure> {
 }
 
 impl Played<'_> {
-    fn mirror(&self) -> Vec<Figure> {
+    fn mirror(&self, rules: &Rules) -> Vec<Figure> {
         let heroes = [0, 1].map(|side| self.line.line_ups[0][side].hero);
         let mut figures = vec![self.figure("seat 0 wins", self.seat_share(0), Some(MIRROR))];
         if heroes[0] != heroes[1] {
-            let name = format!("the {} hero wins", hero_name(heroes[0]));
+            let name = format!("the {} hero wins", hero_name(rules, heroes[0]));
             figures.push(self.figure(name, self.side_share(0), None));
         }
         figures

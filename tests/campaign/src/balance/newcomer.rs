@@ -2,7 +2,7 @@
 
 use lab::named;
 use sim::math::{Vec2, dist2};
-use sim::{AttackBehaviour, Command, PlayerId, PlayerInput, SUPPLY, Target, Tick, TickRate, World};
+use sim::{Command, KindId, PlayerId, PlayerInput, SUPPLY, Target, Tick, TickRate, World};
 
 /// How often a newcomer looks for somewhere to walk to.
 const LOOKS_EVERY_MS: u32 = 1_000;
@@ -19,9 +19,9 @@ named! {
         Idles = "idles",
         /// Walks to the nearest circle that is not its own, and to a core that is open.
         Walks = "walks",
-        /// Walks, and presses a key for a swordsman and one for an archer by turns.
+        /// Walks, and presses the keys of all kinds by turns.
         Trains = "walks and trains",
-        /// Walks, with repeated training of both kinds switched on.
+        /// Walks, with repeated training of all kinds switched on.
         Repeats = "walks, training repeats",
     }
 }
@@ -47,7 +47,9 @@ impl Newcomer {
         };
         if trains {
             let turn = now / rate.ticks_in_ms(PRESSES_EVERY_MS);
-            input.commands.extend(train(world, player, turn.is_multiple_of(2)));
+            let kinds = world.setup().rules.minion_kinds();
+            let turn = turn as usize % kinds.len();
+            input.commands.extend(kinds.rev().nth(turn).and_then(|kind| train(world, player, kind)));
         }
         input
     }
@@ -73,13 +75,8 @@ fn walk(world: &World, player: PlayerId) -> Option<Command> {
     Some(Command::HeroGo(Target::clamped(goal)))
 }
 
-fn train(world: &World, player: PlayerId, wants_archer: bool) -> Option<Command> {
+fn train(world: &World, player: PlayerId, kind: KindId) -> Option<Command> {
     let (rules, players) = (&world.setup().rules, &world.state().players);
-    let (kind, cost) = if wants_archer {
-        (AttackBehaviour::Archer, rules.archer_cost)
-    } else {
-        (AttackBehaviour::Swordsman, rules.swordsman_cost)
-    };
-    let is_paid = players.supply[player.index()] >= i32::from(cost) * SUPPLY;
+    let is_paid = players.supply[player.index()] >= i32::from(rules.minions[kind.index()].cost) * SUPPLY;
     is_paid.then_some(Command::Train(kind))
 }

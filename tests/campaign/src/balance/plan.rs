@@ -8,7 +8,7 @@ use super::newcomer::Newcomer;
 use super::{BalanceOptions, MATCHES_MAX};
 use bot::{BotLevel, Mix};
 use lab::named;
-use sim::{AttackBehaviour, Map, PLAYERS_MAX, PlayerId};
+use sim::{ControlBehaviour, KindId, Map, PLAYERS_MAX, PlayerId, Rules};
 
 named! {
     /// A group of lines.
@@ -107,9 +107,6 @@ pub(super) fn lines(options: &BalanceOptions) -> Vec<Line> {
     plan.lines
 }
 
-const HEROES: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
-const MIXES: [Mix; 4] = [Mix::Counter, Mix::Swordsmen, Mix::Archers, Mix::Half];
-
 /// Lines in the making.
 struct Plan<'a> {
     options: &'a BalanceOptions,
@@ -144,36 +141,41 @@ impl Plan<'_> {
     }
 
     fn add_two_seats(&mut self, map: &Arc<Map>) {
-        use AttackBehaviour::{Archer, Swordsman};
         use BotLevel::{Easy, Hard, Normal};
-        for heroes in [[Swordsman, Swordsman], [Archer, Archer], [Swordsman, Archer]] {
-            for mix in MIXES {
-                let name = format!("{} v {}, {}", hero_name(heroes[0]), hero_name(heroes[1]), mix_name(mix));
+        let rules = &self.options.rules;
+        let heroes: Vec<KindId> = rules.hero_kinds().collect();
+        let alike = heroes.iter().map(|&hero| [hero; 2]);
+        let different = heroes.iter().flat_map(|&a| heroes.iter().map(move |&b| [a, b]));
+        for heroes in alike.chain(different.filter(|[a, b]| a < b)) {
+            for mix in mixes(rules) {
+                let [a, b] = heroes.map(|hero| hero_name(rules, hero));
+                let name = format!("{a} v {b}, {}", mix_name(rules, mix));
                 self.add(map, Suite::Mirror, name, [duel(heroes.map(|hero| side(hero, Normal, mix)))]);
             }
         }
         for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
-            self.add(map, Suite::Seats, name, duels([level; 2]));
+            self.add(map, Suite::Seats, name, duels(rules, [level; 2]));
         }
-        self.add(map, Suite::Levels, "hard v normal", duels([Hard, Normal]));
-        self.add(map, Suite::Levels, "normal v easy", duels([Normal, Easy]));
-        for army in [Mix::Swordsmen, Mix::Archers] {
-            for other in MIXES.into_iter().filter(|&other| other != army) {
-                for hero in HEROES {
-                    let name = format!("{} v {}, {} hero", mix_name(army), mix_name(other), hero_name(hero));
+        self.add(map, Suite::Levels, "hard v normal", duels(rules, [Hard, Normal]));
+        self.add(map, Suite::Levels, "normal v easy", duels(rules, [Normal, Easy]));
+        for army in armies(rules) {
+            for other in mixes(rules).filter(|&other| other != army) {
+                for hero in rules.hero_kinds() {
+                    let [army_name, other_name] = [army, other].map(|mix| mix_name(rules, mix));
+                    let name = format!("{army_name} v {other_name}, {} hero", hero_name(rules, hero));
                     let sides = |own| [side(own, Normal, army), side(hero, Normal, other)];
-                    let line_ups = HEROES.map(|own| duel(sides(own)));
+                    let line_ups = rules.hero_kinds().map(|own| duel(sides(own)));
                     self.add(map, Suite::Counters, name, line_ups).army = Some(army);
                 }
             }
         }
-        self.add(map, Suite::Drama, "normal v normal", duels([Normal; 2]));
+        self.add(map, Suite::Drama, "normal v normal", duels(rules, [Normal; 2]));
         for newcomer in Newcomer::ALL {
             let name = format!("{} v easy", newcomer.as_str());
-            let line_ups = pairs([BoutPlayer::Newcomer(newcomer), BoutPlayer::Bot(Easy)]);
+            let line_ups = pairs(rules, [BoutPlayer::Newcomer(newcomer), BoutPlayer::Bot(Easy)]);
             self.add(map, Suite::Newcomers, name, line_ups).newcomer = Some(newcomer);
         }
-        self.add(map, Suite::Fights, "hard v hard", duels([Hard; 2]));
+        self.add(map, Suite::Fights, "hard v hard", duels(rules, [Hard; 2]));
     }
 
     fn add_four_seats(&mut self, map: &Arc<Map>) {
@@ -188,21 +190,22 @@ impl Plan<'_> {
                 let seat = |&team| BoutSeat { team, ..side(hero, BotLevel::Normal, Mix::Counter) };
                 keyed(teams.iter().map(seat))
             };
-            self.add(map, Suite::Seats, name, HEROES.map(line_up));
+            self.add(map, Suite::Seats, name, self.options.rules.hero_kinds().map(line_up));
         }
     }
 }
 
 /// Both levels with every pair of heroes.
-fn duels(levels: [BotLevel; 2]) -> impl Iterator<Item = LineUp> {
-    pairs(levels.map(BoutPlayer::Bot))
+fn duels(rules: &Rules, levels: [BotLevel; 2]) -> impl Iterator<Item = LineUp> + use<> {
+    pairs(rules, levels.map(BoutPlayer::Bot))
 }
 
 /// Both players with every pair of heroes.
-fn pairs(players: [BoutPlayer; 2]) -> impl Iterator<Item = LineUp> {
-    let pairs = HEROES.into_iter().flat_map(|a| HEROES.map(|b| [a, b]));
+fn pairs(rules: &Rules, players: [BoutPlayer; 2]) -> impl Iterator<Item = LineUp> + use<> {
+    let heroes: Vec<KindId> = rules.hero_kinds().collect();
+    let pairs: Vec<_> = heroes.iter().flat_map(|&a| heroes.iter().map(move |&b| [a, b])).collect();
     let side = |hero, player| BoutSeat { player, ..side(hero, BotLevel::Normal, Mix::Counter) };
-    pairs.map(move |[a, b]| duel([side(a, players[0]), side(b, players[1])]))
+    pairs.into_iter().map(move |[a, b]| duel([side(a, players[0]), side(b, players[1])]))
 }
 
 fn duel(sides: [BoutSeat; 2]) -> LineUp {
@@ -210,7 +213,7 @@ fn duel(sides: [BoutSeat; 2]) -> LineUp {
     keyed([BoutSeat { team: 0, ..a }, BoutSeat { team: 1, ..b }])
 }
 
-fn side(hero: AttackBehaviour, level: BotLevel, mix: Mix) -> BoutSeat {
+fn side(hero: KindId, level: BotLevel, mix: Mix) -> BoutSeat {
     BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), mix, key: PlayerId(0) }
 }
 
@@ -233,18 +236,24 @@ fn ring(map: &Map, seats: usize) -> ArrayVec<usize, PLAYERS_MAX> {
     ring
 }
 
-pub(super) const fn hero_name(hero: AttackBehaviour) -> &'static str {
-    match hero {
-        AttackBehaviour::Swordsman => "sword",
-        AttackBehaviour::Archer => "bow",
-    }
+/// The armies of one kind.
+pub(super) fn armies(rules: &Rules) -> impl Iterator<Item = Mix> + use<> {
+    rules.minion_kinds().map(Mix::Only)
 }
 
-pub(super) const fn mix_name(mix: Mix) -> &'static str {
+/// All mixes.
+fn mixes(rules: &Rules) -> impl Iterator<Item = Mix> + use<> {
+    [Mix::Counter].into_iter().chain(armies(rules)).chain([Mix::Even])
+}
+
+pub(super) fn hero_name(rules: &Rules, hero: KindId) -> String {
+    rules.unit(ControlBehaviour::Player, hero).name.to_string()
+}
+
+pub(super) fn mix_name(rules: &Rules, mix: Mix) -> String {
     match mix {
-        Mix::Counter => "counter",
-        Mix::Swordsmen => "swordsmen",
-        Mix::Archers => "archers",
-        Mix::Half => "half",
+        Mix::Counter => "counter".into(),
+        Mix::Only(kind) => rules.minions[kind.index()].plural(),
+        Mix::Even => "even".into(),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use net::message::{Choice, PacketId};
 use net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLoss};
-use sim::{AttackBehaviour, Command, Direction, HeroControl, Tick};
+use sim::{Command, Direction, HeroControl, KindId, Tick};
 
 use super::cases::play_all;
 use super::damage::{damaged, ragged};
@@ -323,7 +323,7 @@ impl Scene {
     fn wish(&mut self, draw: &mut Draw) {
         let now = self.room.now;
         let peer = &mut self.room.peers[self.target];
-        let choice = Choice { hero: AttackBehaviour::Archer, is_ready: draw.below(2) == 0 };
+        let choice = Choice { hero: KindId(1), is_ready: draw.below(2) == 0 };
         let hero = HeroControl { walk: Some(Direction::eighth(draw.below(8) as u8)), strike: None };
         match (draw.below(8), &mut peer.node) {
             (0, _) => peer.order(now, Command::Banner),

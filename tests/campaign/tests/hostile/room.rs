@@ -15,7 +15,7 @@ use net::{
     InputDelay, Join, MatchConfig, OnLoss, PacketProtection, PlayerName, RoomCode, ServerConfig, Settings,
     Source, TAG_BYTES, Time, Transmit,
 };
-use sim::{AttackBehaviour, GameState, Tick, TickRate, fingerprint};
+use sim::{GameState, KindId, Tick, TickRate, fingerprint};
 
 /// What follows the body where nothing is encrypted.
 pub(crate) const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
@@ -83,7 +83,7 @@ impl Table {
     fn settings(&self) -> Settings {
         Settings {
             name: PlayerName::new("test").expect("a name"),
-            hero: AttackBehaviour::Swordsman,
+            hero: KindId(0),
             is_ready: true,
             input_delay: self.input_delay,
             timeout: Duration::from_secs(3),

@@ -20,7 +20,7 @@ use net::message::{
 use net::{
     ChatText, DropCause, ENVELOPE_BYTES, End, Host, InputDelay, Join, ServerConfig, Settings, TAG_BYTES, Time,
 };
-use sim::{AttackBehaviour, PlayerId};
+use sim::{KindId, PlayerId};
 
 /// Messages of a flood; `FLOOD=100000` before the command makes it longer.
 fn flood_length() -> u32 {
@@ -39,7 +39,7 @@ const PLAYING: Time = Time(2_500_000);
 /// A reliable message of this kind, as an honest peer could send it; each is a little different.
 fn message(id: PacketId, n: u32, now: Time) -> Vec<u8> {
     let unheard = Seats::default();
-    let hero = if n.is_multiple_of(2) { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
+    let hero = if n.is_multiple_of(2) { KindId(1) } else { KindId(0) };
     let hashes = [u64::from(n)].into_iter().collect();
     let inputs = [[0; 4]].into_iter().collect();
     match id {
@@ -125,7 +125,7 @@ fn is_seated(peer: &Peer, player: PlayerId) -> bool {
 
 #[test]
 fn a_flood_of_any_message_in_the_lobby_costs_its_author_the_seat_and_nobody_else() {
-    let ready = Choice { hero: AttackBehaviour::Archer, is_ready: true };
+    let ready = Choice { hero: KindId(1), is_ready: true };
     let others = reliable().filter(|&id| id != PacketId::Choice).map(|id| (id, LINKS[1]));
     for (id, link) in others.chain(LINKS.map(|link| (PacketId::Choice, link))) {
         let mut peers = lobby(link);

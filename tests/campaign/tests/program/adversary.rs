@@ -14,7 +14,7 @@ use net::{
     AdmissionRules, Architecture, GuestConfig, HostConfig, InputDelay, Join, MatchConfig, OnLoss, PlayerName,
     RoomCode, Settings, Time,
 };
-use sim::{AttackBehaviour, PlayerId, TickRate};
+use sim::{KindId, PlayerId, TickRate};
 use tempfile::TempDir;
 
 /// How often each case is repeated where all are.
@@ -25,7 +25,7 @@ fn runs() -> u32 {
 fn settings(is_ready: bool) -> Settings {
     Settings {
         name: PlayerName::new("mallory").expect("a name"),
-        hero: AttackBehaviour::Archer,
+        hero: KindId(1),
         is_ready,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),

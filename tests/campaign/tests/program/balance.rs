@@ -8,7 +8,8 @@ use sim::*;
 use std::path::Path;
 use std::sync::Arc;
 
-use AttackBehaviour::{Archer, Swordsman};
+const SWORDSMAN: KindId = KindId(0);
+const ARCHER: KindId = KindId(1);
 
 /// A map for four that a quarter of a turn leaves as it is. Seats 0 and 1 face each other.
 const FOUR: &str = "name = \"four\"\nsize = [44, 44]\n\
@@ -35,7 +36,7 @@ fn four() -> Arc<Map> {
     data::map(file.to_str().expect("text")).expect("a valid map")
 }
 
-fn seat(hero: AttackBehaviour, level: BotLevel, key: u8) -> BoutSeat {
+fn seat(hero: KindId, level: BotLevel, key: u8) -> BoutSeat {
     BoutSeat { hero, team: key, player: BoutPlayer::Bot(level), mix: Mix::Counter, key: PlayerId(key) }
 }
 
@@ -68,7 +69,7 @@ fn swapping_the_sides_mirrors_the_match() {
     let mut winners = [0; 2];
     for map in ["standard", "duel"] {
         for seed in 1..=6 {
-            let heroes = [[Swordsman, Swordsman], [Swordsman, Archer], [Archer, Archer]][seed as usize % 3];
+            let heroes = [[SWORDSMAN, SWORDSMAN], [SWORDSMAN, ARCHER], [ARCHER, ARCHER]][seed as usize % 3];
             let level = [BotLevel::Normal, BotLevel::Hard][seed as usize % 2];
             let sides = [seat(heroes[0], level, 0), seat(heroes[1], level, 1)];
             let play = |seats: &[BoutSeat]| bout(data::map(map).expect("built in"), seed, seats).play();
@@ -112,7 +113,7 @@ fn turning_four_seats_gives_each_its_exact_share() {
 fn four_seats_play_alone_and_in_teams() {
     for teams in [[0, 1, 2, 3], [0, 0, 1, 1], [0, 1, 0, 1]] {
         let side =
-            |(key, &team): (usize, &u8)| BoutSeat { team, ..seat(Swordsman, BotLevel::Normal, key as u8) };
+            |(key, &team): (usize, &u8)| BoutSeat { team, ..seat(SWORDSMAN, BotLevel::Normal, key as u8) };
         let sides: Vec<BoutSeat> = teams.iter().enumerate().map(side).collect();
         let result = bout(four(), 3, &sides).play();
         assert_ne!(result.outcome, Outcome::Running, "{teams:?}");
@@ -133,7 +134,7 @@ fn a_bout_is_the_match_that_two_processes_play() {
     let mut words = vec!["join", &address];
     words.extend(fixed);
     let guest = run(home.path(), &words);
-    let sides = [seat(Archer, BotLevel::Hard, 0), seat(Swordsman, BotLevel::Hard, 1)];
+    let sides = [seat(ARCHER, BotLevel::Hard, 0), seat(SWORDSMAN, BotLevel::Hard, 1)];
     let mut bout = BoutRun::new(&bout(data::map("standard").expect("built in"), 7, &sides));
     for _ in 0..600 {
         bout.step();
