@@ -53,7 +53,7 @@ pub enum ScriptError {
     TooMany,
 }
 
-/// Line of the file. The tick and player that [`write_json`](replay::write_json) writes beside a command are accepted
+/// Line of the file. The tick and player that [`write_said`](replay::write_said) writes beside a command are accepted
 /// and ignored.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

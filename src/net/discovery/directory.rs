@@ -46,6 +46,8 @@ const HINT_PROBE_WAITS: [Duration; 4] = [
     Duration::from_millis(500),
     Duration::from_millis(1000),
 ];
+/// Time between the probes of a room's addresses, so that a room that answers at the first costs one probe.
+const ADDRESS_WAIT: Duration = Duration::from_millis(100);
 /// Interval between probes of a room for which the list has no place.
 const BEYOND_INTERVAL: Duration = Duration::from_secs(3);
 /// Time for which a loopback address waits for others to answer first: it is valid on this machine only.
@@ -352,16 +354,15 @@ impl Directory {
             distinct.dedup();
             let Some(&host) = distinct.get(pick(&mut self.rng, distinct.len())) else { return };
             let pick = pick(&mut self.rng, of_host(host));
-            let all = self.entries.iter_mut().flat_map(|entry| {
-                let id = entry.id;
-                entry.candidates.iter_mut().map(move |candidate| (id, candidate))
-            });
-            let mut due = all.filter(|(_, candidate)| is_due(candidate) && candidate.address.ip() == host);
-            let Some((id, candidate)) = due.nth(pick) else { return };
-            let Some(&wait) = HINT_PROBE_WAITS.get(candidate.probes) else { return };
-            candidate.due = now.plus(wait);
-            candidate.probes = candidate.probes.saturating_add(1);
-            let address = candidate.address;
+            let is_of_host = |at: &Candidate| is_due(at) && at.address.ip() == host;
+            let all =
+                self.entries.iter().flat_map(|entry| entry.candidates.iter().map(move |at| (entry.id, at)));
+            let mut due = all.filter(|(_, candidate)| is_of_host(candidate));
+            let Some((id, address)) = due.nth(pick).map(|(id, candidate)| (id, candidate.address)) else {
+                return;
+            };
+            let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) else { return };
+            entry.probed(now, address);
             self.budget.spend(now);
             self.probe(now, id, address);
         }
@@ -459,6 +460,19 @@ impl Entry {
             }
         }
         hinted
+    }
+
+    /// Plans the next probe of this address, and of the room's others.
+    fn probed(&mut self, now: Time, address: SocketAddr) {
+        for candidate in &mut self.candidates {
+            if candidate.address == address {
+                let wait = HINT_PROBE_WAITS.get(candidate.probes).copied().unwrap_or_default();
+                candidate.due = now.plus(wait);
+                candidate.probes = candidate.probes.saturating_add(1);
+            } else if !candidate.is_spent() {
+                candidate.due = candidate.due.max(now.plus(ADDRESS_WAIT));
+            }
+        }
     }
 
     fn is_at(&self, ip: IpAddr) -> bool {

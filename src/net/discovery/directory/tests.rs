@@ -298,7 +298,10 @@ fn of_two_valid_addresses_the_first_to_answer_stays() {
     let mut lan = Lan::new();
     let addresses = ["10.77.0.3:4124", "10.77.0.4:4124"].map(|address| address.parse().unwrap());
     lan.directory.hint(lan.now, MDNS, RoomId(1), &addresses);
-    let probes: Vec<_> = core::iter::from_fn(|| lan.directory.poll_transmit()).collect();
+    let mut probes: Vec<_> = core::iter::from_fn(|| lan.directory.poll_transmit()).collect();
+    assert_eq!(probes.len(), 1);
+    lan.directory.handle_timeout(lan.now.plus(ADDRESS_WAIT));
+    probes.extend(core::iter::from_fn(|| lan.directory.poll_transmit()));
     assert_eq!(probes.len(), 2);
     for (address, query) in &probes {
         let reply = answer(query, &beacon(1, 4124)).unwrap();
