@@ -190,10 +190,9 @@ impl Follower {
         }
     }
 
-    /// Handles the server's messages. What it says after its goodbye, if it stays, is for the room.
+    /// Handles the server's messages. Its goodbye ends the match here, so what it says afterwards is for the room.
     pub(super) fn take_messages(&mut self) {
         while !matches!(self.phase, Phase::Over | Phase::Closed)
-            && !self.link.stays
             && let Some((id, body)) = self.link.connection.poll_message()
         {
             let admitted = self.link.connection.admit(self.now, id);
