@@ -304,9 +304,10 @@ mod tests {
         ] {
             let error = rules_error(from, to);
             assert!(error.contains(why), "{to}: {error}");
-            let text = STANDARD_RULES.replacen(from, to, 1);
-            let before = text.split(line).next().filter(|_| !line.is_empty());
-            let line = before.map(|before| format!("r.toml:{}: ", before.matches('\n').count() + 1));
+            let before = STANDARD_RULES.split(from).next().filter(|_| !line.is_empty()).unwrap_or_default();
+            let within = to.split(line).next().unwrap_or_default();
+            let lines = [before, within].map(|text| text.matches('\n').count()).iter().sum::<usize>();
+            let line = (!line.is_empty()).then(|| format!("r.toml:{}: ", lines + 1));
             assert!(error.starts_with(&line.unwrap_or_default()), "{to}: {error}");
         }
     }
