@@ -37,7 +37,7 @@ impl Timers {
         self.0[timer as usize] = at.into();
     }
 
-    /// Whether this timer runs and its deadline has passed. It goes on running.
+    /// Whether this timer runs and its deadline has passed. It keeps running.
     pub(crate) fn is_due(&self, timer: Timer, now: Time) -> bool {
         self.0.get(timer as usize).copied().flatten().is_some_and(|at| now >= at)
     }

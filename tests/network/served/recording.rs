@@ -103,7 +103,7 @@ fn a_killed_server_leaves_each_client_what_had_arrived() {
 fn who_acknowledges_nothing_of_the_recording_holds_the_others_up_for_the_timeout_alone() {
     let folder = folder();
     let mut net = net(folder.path(), "delay=25ms", 300, 0);
-    net.seats[1].deaf_to = Some(PacketId::Bulk);
+    net.seats[1].loses_kind = Some(PacketId::Bulk);
     let mut finished = None;
     net.run(Duration::from_secs(60), |net| {
         if net.tick() >= 300 {

@@ -174,7 +174,7 @@ pub(crate) struct Seat {
     /// Whether its process does nothing at the moment, and what comes in meanwhile is lost.
     pub(crate) is_suspended: bool,
     /// A kind of datagrams that never reaches it.
-    pub(crate) deaf_to: Option<PacketId>,
+    pub(crate) loses_kind: Option<PacketId>,
     /// Datagrams of the bulk lane that came, until a test takes the count.
     pub(crate) bulk: usize,
     /// The connection id and the newest number by which it addresses the server.
@@ -224,7 +224,7 @@ impl Net {
             updates_at: Vec::new(),
             is_cut: false,
             is_suspended: false,
-            deaf_to: None,
+            loses_kind: None,
             bulk: 0,
             envelope: (0, 0),
             heard: (0, 0),
@@ -322,7 +322,7 @@ impl Seat {
             self.down_bits.resize(self.down_bits.len().max(second + 1), 0);
             self.down_bits[second] += 8 * (bytes.len() + HEADERS);
             self.bulk += usize::from(bytes[0] == PacketId::Bulk as u8);
-            if self.deaf_to.is_some_and(|id| bytes[0] == id as u8) {
+            if self.loses_kind.is_some_and(|id| bytes[0] == id as u8) {
                 continue;
             }
             if bytes[0] == PacketId::GameStateUpdate as u8 {

@@ -150,7 +150,8 @@ impl Forge<'_> {
             }
             15 => {
                 let bytes = self.bytes(0..80);
-                let id = if bytes.len() % 2 == 0 { PacketId::GameStateUpdate } else { PacketId::Bulk };
+                let id =
+                    if bytes.len().is_multiple_of(2) { PacketId::GameStateUpdate } else { PacketId::Bulk };
                 (id, bytes)
             }
             _ => (PacketId::PlayerInput, self.empty_inputs()),
