@@ -271,11 +271,8 @@ fn they_play_again_on_the_server_that_one_of_them_hosts() {
     guest.wait_end();
     for window in [&host, &guest] {
         let [whole, parts] = ["mra", "part"].map(|ending| window.recordings(ending).len());
-        assert_eq!(
-            (whole, parts),
-            (1, 1),
-            "of the first match all, of the second what had arrived from its server"
-        );
+        // Of the second match each has what had arrived from its server, the guest perhaps all.
+        assert!(whole >= 1 && whole + parts == 2, "{whole} whole, {parts} parts");
     }
 }
 

@@ -213,26 +213,21 @@ impl LobbyPanel {
             page.text(&name, at, Align2::LEFT_CENTER, (size, colour), text, width);
         };
         let name = if own { format!("{} (you)", seat.name) } else { seat.name.to_string() };
-        text("name", 0.08, 0.42, theme::team(seat.team), &name);
+        text("name", 0.08, 0.4, theme::team(seat.team), &name);
         if let Some(words) = &words {
-            text("words", 0.08, 0.42, theme::QUIET, words);
+            text("words", 0.08, 0.4, theme::QUIET, words);
         }
-        text(
-            "hero",
-            0.43,
-            0.55,
-            theme::TEXT,
-            &self.rules.unit(ControlBehaviour::Player, hero).name.capitalised(),
-        );
+        let hero = self.rules.unit(ControlBehaviour::Player, hero).name.capitalised();
+        text("hero", 0.41, 0.57, theme::TEXT, &hero);
         let rtt = match taken.rtt_ms {
             None => String::new(),
             Some(0) => "< 1 ms".into(),
             Some(ms) => format!("{ms} ms"),
         };
-        text("rtt", 0.43, 0.55, theme::QUIET, &rtt);
+        text("rtt", 0.41, 0.57, theme::QUIET, &rtt);
         if !game.has_bot(player) {
             let (colour, state) = if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready") };
-            text("state", 0.56, 0.7, colour, state);
+            text("state", 0.575, 0.7, colour, state);
         }
         if game.is_host() && !own {
             removal(page, game, row, player);
