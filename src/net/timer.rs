@@ -2,7 +2,7 @@
 
 use crate::time::Time;
 
-/// What becomes due.
+/// Kinds of deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// On a connection: a ping.
@@ -40,6 +40,14 @@ impl Timers {
     /// Whether this timer runs and its deadline has passed. It keeps running.
     pub(crate) fn is_due(&self, timer: Timer, now: Time) -> bool {
         self.0.get(timer as usize).copied().flatten().is_some_and(|at| now >= at)
+    }
+
+    /// Stops this timer if its deadline has passed, and returns whether it still runs.
+    pub(crate) fn is_running(&mut self, timer: Timer, now: Time) -> bool {
+        if self.is_due(timer, now) {
+            self.set(timer, None);
+        }
+        self.0.get(timer as usize).copied().flatten().is_some()
     }
 
     /// The earliest deadline.

@@ -286,7 +286,7 @@ impl ChannelPacket {
         self.acknowledges().map(Ok).chain(pieces).collect()
     }
 
-    /// What it says of the fragments that its sender has, and which follow.
+    /// The acknowledged fragments, and the number of the first that follows.
     fn acknowledges(&self) -> impl Iterator<Item = String> {
         let after: Vec<u16> =
             (0..7).filter(|bit| self.mask & 1 << bit != 0).map(|bit| self.next + 1 + bit).collect();

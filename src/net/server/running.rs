@@ -209,6 +209,8 @@ impl Authority {
     /// Resends the last update until all clients have it or their time is up, then says goodbye.
     pub(super) fn end(&mut self) {
         let Phase::Ending { end, is_closing } = self.phase else { return };
+        let [may_lag, may_fetch] =
+            [Timer::Finish, Timer::Fetch].map(|timer| self.timers.is_running(timer, self.now));
         let is_due = |timer| self.timers.is_due(timer, self.now);
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         let knows = |client: &ClientConnection| client.updated >= Some(self.ticks.ran);
@@ -222,13 +224,13 @@ impl Authority {
             } else if is_due(Timer::Close) || know_all {
                 self.close(end);
             }
-        } else if end == End::Finished && !is_due(Timer::Finish) && !here().all(knows) {
+        } else if end == End::Finished && may_lag && !here().all(knows) {
             if is_due(Timer::Resend) {
                 self.send_last_again();
                 self.timers.set(Timer::Resend, self.now.plus(LAST_EVERY));
             }
         } else if end == End::Finished
-            && (self.is_fetching() || !is_due(Timer::Finish) && self.awaits_goodbyes())
+            && (may_fetch && self.is_fetching() || may_lag && self.awaits_goodbyes())
         {
             self.timers.set(Timer::Resend, self.now.plus(LAST_EVERY));
         } else {
@@ -244,7 +246,7 @@ impl Authority {
                 !stream.is_done(&self.history) && self.now.since(stream.heard_at) < self.settings.timeout
             })
         };
-        !self.timers.is_due(Timer::Fetch, self.now) && self.clients.iter().flatten().any(fetches)
+        self.clients.iter().flatten().any(fetches)
     }
 
     /// Whether all players are still here and stay for another match.

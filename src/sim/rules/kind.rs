@@ -41,7 +41,7 @@ pub struct UnitRules {
 /// The rules of a kind of minion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinionRules {
-    /// What every kind of unit has.
+    /// Numbers that every kind of unit has.
     pub unit: UnitRules,
     /// Name of several; by default the name with an s.
     pub plural: Option<KindName>,

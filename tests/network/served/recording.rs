@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use game::{MatchOptions, MatchOutcome, ServerOptions};
+use game::{MatchOptions, MatchOutcome, Node as _, ServerOptions};
 use net::Architecture;
 use net::message::PacketId;
 use replay::{Verdict, verify};
@@ -116,6 +116,27 @@ fn who_acknowledges_nothing_of_the_recording_holds_the_others_up_for_the_timeout
     let [one, two] = [0, 1].map(|n| net.seats[n].summary().replay.clone());
     assert!(one.is_some_and(|file| file.ends_with("one.mra")), "the other has it whole");
     assert_eq!(two, None, "nothing has arrived");
+}
+
+#[test]
+fn a_server_that_waits_for_a_slow_fetch_sleeps_between_its_deadlines() {
+    let folder = folder();
+    let mut net = net(folder.path(), "delay=25ms", 300, 0);
+    let config = config(Architecture::ClientServer, 300, 2);
+    let config = net::ServerConfig { timeout: Duration::from_secs(20), ..config };
+    net.server = Some(server_of(config, ServerOptions { streams: true, ..ServerOptions::default() }));
+    net.seats[1].loses_kind = Some(PacketId::Bulk);
+    let (mut finished, mut waits, mut due) = (None, 0, 0);
+    net.run(Duration::from_secs(60), |net| {
+        if let Some(server) = net.server.as_ref().filter(|_| net.tick() >= 300) {
+            finished.get_or_insert(net.now);
+            waits += 1;
+            due += u32::from(server.poll_timeout().is_some_and(|at| at <= net.now));
+        }
+    });
+    let waited = net.now.since(finished.expect("it ran to its end"));
+    assert!(net.is_over() && waited <= Duration::from_millis(10_500), "{waited:?}, where the most is 10 s");
+    assert!(waits > 9_000 && due * 4 < waits, "something is due in {due} of {waits} ms");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::lockstep::desync::Search;
 use crate::mutation::Mutation;
 use crate::play::link::Link;
 use crate::time::Time;
-use crate::timer::Timer;
+use crate::timer::{Timer, Timers};
 use crate::wire::limits::DESYNC_STATE_BYTES_MAX;
 use crate::wire::message::{DesyncHashes, DesyncState, PacketId};
 use sim::Tick;
@@ -109,8 +109,9 @@ impl Lockstep {
                 peer.connection.send(&mut self.mesh.out, PacketId::DesyncHashes, &list);
             }
         }
-        // While it lasts nothing is committed.
+        // While it lasts nothing is committed, and no deadline of the match is served.
         self.mesh.resend_at(None);
+        self.mesh.play.timers = Timers::default();
         let mut search = Box::new(search);
         search.compare_lists(&mut self.mesh);
         self.phase = Phase::Searching { search, since: self.mesh.now };
