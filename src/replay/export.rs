@@ -320,8 +320,8 @@ impl EventRow {
             Event::Train { player, kind } => {
                 row("train").by(world, player).of_kind(world, ControlBehaviour::Minion, kind)
             }
-            Event::Shot { player, at } => row("shot").by(world, player).at(at),
-            Event::Blow { player, at } => row("blow").by(world, player).at(at),
+            Event::Shot { player, at, .. } => row("shot").by(world, player).at(at),
+            Event::Blow { player, at, .. } => row("blow").by(world, player).at(at),
             Event::Dash { player, at } => row("dash").by(world, player).at(at),
             Event::Banner { player, at } => row("banner").by(world, player).at(at),
             Event::Capture { circle, player } => {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::math::Vec2;
 use super::state::{AttackBehaviour, ControlBehaviour, KindId, UnitId};
-use super::tick::PlayerId;
+use super::tick::{PlayerId, Tick};
 
 /// Most events of one tick; further ones are dropped.
 pub const EVENTS_MAX: usize = 4096;
@@ -68,6 +68,8 @@ pub enum Event {
     },
     /// A bow shot an arrow.
     Shot {
+        /// The archer.
+        unit: UnitId,
         /// The player it belongs to.
         player: PlayerId,
         /// Position at which the arrow started.
@@ -75,6 +77,8 @@ pub enum Event {
     },
     /// A sword swung, whether or not it hit.
     Blow {
+        /// The attacker.
+        unit: UnitId,
         /// The attacker's player.
         player: PlayerId,
         /// Position of the attacker.
@@ -115,6 +119,15 @@ pub enum Event {
         /// Points gained.
         points: i32,
     },
+}
+
+/// An event, and the tick in which it happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickEvent {
+    /// The tick that ran; the next tick's state shows the event.
+    pub tick: Tick,
+    /// What happened.
+    pub event: Event,
 }
 
 /// The events of the latest tick.

@@ -26,6 +26,7 @@ mod world;
 pub use command::*;
 pub use compiled_rules::Ground;
 pub use encoding::delta::{DeltaCoder, MalformedDelta};
+pub use encoding::events::{EVENTS_AT_ONCE_MAX, MalformedEvents, decode_events, encode_events};
 pub use event::*;
 pub use phases::lifecycle::is_out;
 pub use phases::pause::{PAUSE_LONGEST_MS, PAUSES_MAX, RESUME_COUNTDOWN_MS};
@@ -39,4 +40,4 @@ pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays
 /// of different numbers do not mix.
-pub const SIMULATION_BUILD: u32 = 8;
+pub const SIMULATION_BUILD: u32 = 9;

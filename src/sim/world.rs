@@ -1,6 +1,7 @@
 //! The world: a game state with its rules and map, and the step from one tick to the next.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::command::{TickInputs, When};
 use super::compiled_rules::{CompiledRules, Ground};
@@ -13,7 +14,7 @@ use super::rules::UnitRules;
 use super::setup::Setup;
 use super::space::arena::FAR;
 use super::state::{
-    CAPTURED, ControlBehaviour, GameState, KindId, NoSuchField, Order, Outcome, QUEUED_MAX, StateHash, UnitId,
+    CAPTURED, ControlBehaviour, GameState, KindId, NoSuchField, Order, Outcome, StateHash, UnitId,
 };
 use super::tick::{PlayerId, Tick};
 
@@ -52,7 +53,7 @@ impl World {
     /// If the state does not belong to a match of this setup.
     pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
         let rules = Ground::new(&setup).into_rules();
-        if fits(&setup, &rules, &state) {
+        if fits(&setup, &rules, &state, &mut Vec::new()) {
             Ok(Self::restore_with(setup, rules, state))
         } else {
             Err(ForeignState)
@@ -64,7 +65,7 @@ impl World {
     /// # Errors
     /// If the state does not belong to a match of this setup; the world is unchanged then.
     pub fn adopt(&mut self, state: &GameState) -> Result<(), ForeignState> {
-        if !fits(&self.setup, &self.rules, state) {
+        if !fits(&self.setup, &self.rules, state, &mut self.scratch.queued) {
             return Err(ForeignState);
         }
         self.state.copy_from(state);
@@ -73,12 +74,7 @@ impl World {
     }
 
     fn restore_with(setup: Setup, rules: Arc<CompiledRules>, mut state: GameState) -> Self {
-        let units = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
-        state.slots.reserve(units);
-        state.units.reserve(units);
-        // An arrow flies for less time than two shots take.
-        state.projectiles.reserve(2 * units);
-        state.orders.reserve(QUEUED_MAX * units);
+        let units = state.reserve(&setup);
         let scratch = Scratch::with_capacity(rules.arena.obstacles.half, units);
         Self { setup, rules, state, scratch }
     }
@@ -181,8 +177,8 @@ impl World {
 }
 
 /// Whether a state belongs to a match of this setup.
-fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState) -> bool {
-    state.is_consistent()
+fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState, room: &mut Vec<u8>) -> bool {
+    state.is_consistent_in(room)
         && state.players.len() == setup.seats.len()
         && state.circles.len() == setup.map.circles.len()
         && is_in_range(rules, state)

@@ -163,7 +163,7 @@ fn a_crowd_comes_to_rest() {
     for &unit in &units {
         field.order(&[Command::Move(all(&[unit]), to((-8, -2)), When::Now)]);
     }
-    field.wait(8 * 60);
+    field.wait(10 * 60);
     assert!(units.iter().all(|&unit| field.world.state().units.order[field.row(unit)] == Order::Idle));
     let before: Vec<Vec2> = units.iter().map(|&unit| field.at(unit)).collect();
     field.wait(60);

@@ -127,7 +127,7 @@ impl Effects {
                     let way = blow_direction(previous, events, happened.tick, (at, by, attack));
                     self.hit((previous, current), unit, to_tiles(at), way, when);
                 }
-                Event::Blow { player, at } => self.strike(setup, current, player, to_tiles(at), when),
+                Event::Blow { player, at, .. } => self.strike(setup, current, player, to_tiles(at), when),
                 Event::Death { unit, owner, control, kind, at } => {
                     let angle = previous.row(unit).map_or(0.0, |row| radians(previous.units.facing[row]));
                     let team = current.team_of(owner);
@@ -407,7 +407,7 @@ fn blow_direction(
     let nearest = match attack {
         AttackBehaviour::Swordsman => {
             let blows = events.iter().filter(|happened| happened.tick == tick).filter_map(|happened| {
-                let Event::Blow { player, at } = happened.event else { return None };
+                let Event::Blow { player, at, .. } = happened.event else { return None };
                 (player == by).then(|| to_tiles(at))
             });
             let blows = blows.map(|from| (from.distance(at), at - from));

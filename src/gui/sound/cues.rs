@@ -108,7 +108,7 @@ impl Cues {
                 cue(Kind::SwordHit, tiles(at), by)
             }
             Event::Hit { at, by, attack: AttackBehaviour::Archer, .. } => cue(Kind::ArrowHit, tiles(at), by),
-            Event::Shot { player, at } => cue(Kind::ArrowShot, tiles(at), player),
+            Event::Shot { player, at, .. } => cue(Kind::ArrowShot, tiles(at), player),
             Event::Death { owner, control: ControlBehaviour::Minion, at, .. } => {
                 cue(Kind::UnitDeath, tiles(at), owner)
             }

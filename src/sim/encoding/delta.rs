@@ -20,7 +20,7 @@ mod tables;
 use alloc::vec::Vec;
 
 use super::bits::{BitReader, BitWriter, Size};
-use crate::math::{Angle, Fx};
+use crate::math::{Angle, Fx, GRID_BITS};
 use crate::state::Cell;
 use crate::state::{
     ControlBehaviour, GameState, KindId, Order, Outcome, Projectiles, Slots, UNITS_MAX, UnitId, Units,
@@ -62,8 +62,10 @@ impl DeltaCoder {
         out.number(&mut Size::of(0), zigzag(paused.number().wrapping_sub(paused_then.number())));
         let jostle = Jostle::seen(&base.units, &new.units);
         out.put(u64::from(jostle.0), 1);
+        let grid = Grid::of(&new.units);
+        out.put(u64::from(grid.0 > 0), 1);
         let ticks = i64::from(now.since(then));
-        let context = &Context { now, paused, ticks, jostle, base, new, kept: &[], aims: false };
+        let context = &Context { now, paused, ticks, jostle, grid, base, new, kept: &[], aims: false };
         scratch.encode(context, &base.globals, &new.globals, out);
         scratch.encode(context, &base.players, &new.players, out);
         scratch.encode(context, &base.units, &new.units, out);
@@ -106,10 +108,11 @@ impl DeltaCoder {
         let paused = u32::of_number(paused_then.number().checked_add(passed)?)?;
         let ticks = i64::from(now.since(then));
         let jostle = Jostle(input.get(1) == 1);
+        let grid = Grid(if input.get(1) == 1 { GRID_BITS } else { 0 });
         macro_rules! part {
             ($part:ident, $base:expr) => {
                 let mut table = core::mem::take(&mut new.$part);
-                let context = Context { now, paused, ticks, jostle, base, new, kept: &[], aims: false };
+                let context = Context { now, paused, ticks, jostle, grid, base, new, kept: &[], aims: false };
                 scratch.decode(&context, $base, &mut table, &mut input)?;
                 new.$part = table;
             };
@@ -162,6 +165,7 @@ struct Context<'a> {
     /// Paused ticks of the new state.
     paused: u32,
     jostle: Jostle,
+    grid: Grid,
     base: &'a GameState,
     /// Of the current table: which rows match, and whether so few have changed that facings are predicted
     /// from targets.
@@ -196,6 +200,19 @@ impl<'a> Context<'a> {
     /// The row of the unit that shot `arrow`, while that unit lives.
     fn shooter(&self, arrows: &Projectiles, arrow: usize) -> Option<usize> {
         self.new.row(*arrows.shooter.get(arrow)?)
+    }
+}
+
+/// Bits after the point that are zero in the places and the speeds of all units.
+#[derive(Clone, Copy, Debug)]
+struct Grid(u32);
+
+impl Grid {
+    fn of(units: &Units) -> Self {
+        let [x, y, vx, vy] = [&units.x, &units.y, &units.vx, &units.vy];
+        let used = |column: &Vec<Fx>| column.iter().fold(0, |bits, cell| bits | cell.to_bits());
+        let used = used(x) | used(y) | used(vx) | used(vy);
+        Self(if used.trailing_zeros() >= GRID_BITS { GRID_BITS } else { 0 })
     }
 }
 
@@ -327,11 +344,17 @@ impl Columns<'_, '_> {
         born: impl Fn(usize, i64) -> i64,
     ) {
         if !self.changed.is_empty() {
+            let shift = coding.shift(context.grid);
             let residuals = self.changed.iter().map(|row| {
                 let (at, row) = (row.base as usize, row.new as usize);
-                new[row].residual(expected(at, row), context.now)
+                let (cell, expected) = (new[row], expected(at, row));
+                if shift == 0 {
+                    cell.residual(expected, context.now)
+                } else {
+                    zigzag((cell.number() >> shift).wrapping_sub(expected >> shift))
+                }
             });
-            self.residuals.write(coding, residuals, self.out);
+            self.residuals.write(coding.within(context.grid), residuals, self.out);
         }
         self.born(context, new, coding, born);
     }
@@ -344,11 +367,18 @@ impl Columns<'_, '_> {
         coding: Coding,
         born: impl Fn(usize, i64) -> i64,
     ) {
-        let mut size = Size::of(coding.bits);
+        let shift = coding.shift(context.grid);
+        let mut size = Size::of(coding.within(context.grid).bits);
         let mut before =
             self.kept.checked_sub(1).and_then(|row| new.get(row)).map_or(0, |cell| cell.number());
         for (row, cell) in new.iter().enumerate().skip(self.kept) {
-            self.out.number(&mut size, cell.residual(born(row, before), context.now));
+            let expected = born(row, before);
+            let residual = if shift == 0 {
+                cell.residual(expected, context.now)
+            } else {
+                zigzag((cell.number() >> shift).wrapping_sub(expected >> shift))
+            };
+            self.out.number(&mut size, residual);
             before = cell.number();
         }
         self.place = self.place.saturating_add(1);
@@ -374,25 +404,31 @@ impl ColumnReader<'_, '_> {
         expected: impl Fn(usize, usize) -> i64,
         born: impl Fn(usize, i64) -> i64,
     ) -> Option<()> {
+        let shift = coding.shift(context.grid);
+        let restored = |residual: u64, expected: i64| {
+            if shift == 0 {
+                return T::restored(residual, expected, context.now);
+            }
+            T::of_number((expected >> shift).wrapping_add(unzigzag(residual)).wrapping_shl(shift))
+        };
         new.clear();
         for kept in self.plan.kept() {
             new.extend_from_slice(kept.of_base(base)?);
         }
         let changed = self.plan.changed();
         if !changed.is_empty() {
-            for (row, &residual) in
-                changed.iter().zip(self.residuals.read(coding, changed.len(), self.input)?)
-            {
+            let read = self.residuals.read(coding.within(context.grid), changed.len(), self.input)?;
+            for (row, &residual) in changed.iter().zip(read) {
                 let (at, row) = (row.base as usize, row.new as usize);
                 if residual > 0 || !is_plain {
-                    *new.get_mut(row)? = T::restored(residual, expected(at, row), context.now)?;
+                    *new.get_mut(row)? = restored(residual, expected(at, row))?;
                 }
             }
         }
-        let mut size = Size::of(coding.bits);
+        let mut size = Size::of(coding.within(context.grid).bits);
         let mut before = new.last().map_or(0, |cell| cell.number());
         for row in (new.len()..).take(self.born) {
-            let cell = T::restored(self.input.number(&mut size), born(row, before), context.now)?;
+            let cell: T = restored(self.input.number(&mut size), born(row, before))?;
             before = cell.number();
             new.push(cell);
         }
@@ -414,11 +450,11 @@ trait Column: Cell + PartialEq {
     }
 }
 
-const fn zigzag(number: i64) -> u64 {
+pub(super) const fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)).cast_unsigned()
 }
 
-const fn unzigzag(number: u64) -> i64 {
+pub(super) const fn unzigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ (number & 1).cast_signed().wrapping_neg()
 }
 

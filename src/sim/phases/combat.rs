@@ -38,7 +38,7 @@ fn swing(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, ro
     let (at, facing, owner) = (state.position(row), state.units.facing[row], state.units.owner[row]);
     let (stats, team) = (rules.unit(&state.units, row), state.team(row));
     let in_arc = |to: Vec2| facing.to(Angle::of(to - at)).unsigned_abs() <= rules.per_tick.arc_half;
-    scratch.events.push(Event::Blow { player: owner, at });
+    scratch.events.push(Event::Blow { unit: state.units.id[row], player: owner, at });
     let mut nearest: [Option<(Nearness, usize)>; BLOW_HITS] = [None; BLOW_HITS];
     let near = scratch.grid.near(at, stats.reach + scratch.longest_step);
     for other in near.filter(|other| other.team != team) {
@@ -111,7 +111,8 @@ fn fire_arrow(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratc
     let (at, way) = (state.position(row), state.units.facing[row].vector(stats.arrow_speed));
     let age = flight(rules, at, state.units.facing[row], stats.reach, stats.arrow_speed);
     let now = state.clock();
-    scratch.events.push(Event::Shot { player: state.units.owner[row], at });
+    let (unit, player) = (state.units.id[row], state.units.owner[row]);
+    scratch.events.push(Event::Shot { unit, player, at });
     state.projectiles.push(Projectile {
         owner: state.units.owner[row],
         shooter: state.units.id[row],

@@ -302,8 +302,11 @@ pub(crate) fn spawn(
 ) -> Option<UnitId> {
     let stats = rules.per_tick.of(control, kind);
     let base = rules.base(player);
-    let at =
-        (0..37).find_map(|place| rules.arena.obstacles.cleared(at + base.formation(place), stats.radius))?;
+    let free = |place| {
+        let free = rules.arena.obstacles.cleared(at + base.formation(place), stats.radius)?;
+        rules.arena.obstacles.grid_point_near(free, stats.radius)
+    };
+    let at = (0..37).find_map(free)?;
     let now = state.clock();
     let id = take_slot(state, state.units.len())?;
     let order = match control {

@@ -18,10 +18,12 @@ pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut S
         let radius = rules.per_tick.kind(body.kind).radius;
         let at = body.at();
         let rests = || wish == Vec2::default() && push == Vec2::default();
-        let mut to = at + wish + limited(push, radius / 2);
+        // A push smaller than the grid is none: a crowd comes to rest.
+        let mut to = at + wish.on_grid() + limited(push, radius / 2).within_grid();
         // In the open, where most units are, there is no test for resting units: the branch would mispredict.
         if !rules.arena.obstacles.has_room(at, to, radius) && !rests() {
-            to = rules.arena.obstacles.walk_close(at, to, radius);
+            let free = rules.arena.obstacles.walk_close(at, to, radius);
+            to = rules.arena.obstacles.grid_point_near(free, radius).unwrap_or(at);
         }
         let step = to - at;
         longest = longest.max(max_norm(step));

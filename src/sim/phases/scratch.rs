@@ -32,6 +32,8 @@ pub(crate) struct Scratch {
     pub(crate) hits: Vec<Hit>,
     /// Hits on cores.
     pub(crate) core_hits: Vec<CoreHit>,
+    /// Of a state that is adopted: the queued orders of each unit that have not been found.
+    pub(crate) queued: Vec<u8>,
     /// Rows to remove from a table, ascending.
     pub(crate) gone: Vec<usize>,
     /// The events of this tick.
@@ -89,6 +91,7 @@ impl Scratch {
             // A swing hits up to three.
             hits: Vec::with_capacity(4 * units),
             core_hits: Vec::with_capacity(units),
+            queued: Vec::with_capacity(units),
             gone: Vec::with_capacity(2 * units),
             // A hit, a death and a swing for each unit, and the events of players and circles.
             events: Events::with_capacity(8 * units),

@@ -1,10 +1,11 @@
 //! Obstacles of a map, and how bodies and arrows move between them.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use super::raster::{Near, Raster};
 use super::solid::Solid;
-use crate::math::{Fx, Vec2, length, max_norm, mul_div};
+use crate::math::{Fx, GRID, Vec2, dist2, length, max_norm, mul_div};
 use crate::rules::Map;
 use crate::rules::milli::{point, tiles};
 
@@ -75,6 +76,20 @@ impl Obstacles {
             at = self.inside(at + push, radius);
         }
         None
+    }
+
+    /// The point of the grid nearest to `at`, among those around it, at which a body of `radius` is free.
+    pub(crate) fn grid_point_near(&self, at: Vec2, radius: Fx) -> Option<Vec2> {
+        let least = at.within_grid();
+        let beyond = |part: Fx, least: Fx| match part.cmp(&least) {
+            Ordering::Equal => least,
+            Ordering::Less => least - GRID,
+            Ordering::Greater => least + GRID,
+        };
+        let most = Vec2 { x: beyond(at.x, least.x), y: beyond(at.y, least.y) };
+        let around = [least, Vec2 { x: most.x, ..least }, Vec2 { y: most.y, ..least }, most];
+        let is_free = |&place: &Vec2| self.cleared(place, radius) == Some(place);
+        around.into_iter().filter(is_free).min_by_key(|&place| dist2(place, at))
     }
 
     /// Whether a body of `radius` can walk straight from `from` to `to`. An obstacle that it touches at

@@ -8,6 +8,7 @@ pub(crate) mod kind;
 mod table;
 mod unit_id;
 
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 pub use self::cell::Cell;
@@ -20,6 +21,7 @@ pub use self::unit_id::UnitId;
 use self::cell::enum_cell;
 use self::table::table;
 use crate::math::{Angle, Fx, Vec2};
+use crate::setup::Setup;
 use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most units alive at once.
@@ -385,6 +387,18 @@ impl GameState {
         ])
     }
 
+    /// Reserves memory for everything that a match of this setup may have. Returns its most units.
+    pub fn reserve(&mut self, setup: &Setup) -> usize {
+        let minions = usize::from(setup.rules.minions_max);
+        let units = setup.seats.len().saturating_mul(minions.saturating_add(1));
+        self.slots.reserve(units);
+        self.units.reserve(units);
+        // An arrow flies for less time than two shots take.
+        self.projectiles.reserve(units.saturating_mul(2));
+        self.orders.reserve(units.saturating_mul(QUEUED_MAX));
+        units
+    }
+
     /// Copies `other` and keeps the allocations.
     pub fn copy_from(&mut self, other: &Self) {
         self.globals.copy_from(&other.globals);
@@ -511,6 +525,11 @@ impl GameState {
     /// that exist. Everything that `step` uses as an index is in range.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
+        self.is_consistent_in(&mut Vec::new())
+    }
+
+    /// The same with memory for a byte of each unit.
+    pub(crate) fn is_consistent_in(&self, room: &mut Vec<u8>) -> bool {
         let players = self.players.len();
         self.is_rectangular()
             && self.cores.len() == players
@@ -523,7 +542,7 @@ impl GameState {
                 self.slots.row.get(..usize::from(free)).is_some_and(|used| !used.contains(&u16::MAX))
             })
             && self.units.owner.iter().all(|owner| owner.index() < players)
-            && self.orders_have_units()
+            && self.orders_have_units(room)
             && self.projectiles.owner.iter().all(|owner| owner.index() < players)
             && self.players.team.iter().all(|&team| usize::from(team) < PLAYERS_MAX)
     }
@@ -543,8 +562,8 @@ impl GameState {
     }
 
     /// Whether every queued order is counted by its unit, and each count is right.
-    fn orders_have_units(&self) -> bool {
-        let mut left = self.units.queued.clone();
+    fn orders_have_units(&self, left: &mut Vec<u8>) -> bool {
+        left.clone_from(&self.units.queued);
         let all_counted = self.orders.unit.iter().all(|&unit| {
             let queued = self.row(unit).and_then(|row| left.get_mut(row));
             let less = queued.and_then(|queued| Some((queued.checked_sub(1)?, queued)));

@@ -47,7 +47,7 @@ fn fight_events_have_sound_position_and_team_pitch() {
     let table = [
         (hit(&view, 0, Swordsman), Kind::SwordHit),
         (hit(&view, 0, Archer), Kind::ArrowHit),
-        (Event::Shot { player, at: at(3) }, Kind::ArrowShot),
+        (Event::Shot { unit, player, at: at(3) }, Kind::ArrowShot),
         (death(ControlBehaviour::Minion), Kind::UnitDeath),
         (death(ControlBehaviour::Player), Kind::HeroDeath),
         (Event::Dash { player, at: at(3) }, Kind::Dash),

@@ -11,6 +11,7 @@
 
 use alloc::vec::Vec;
 
+use super::Grid;
 use crate::encoding::bits::{BitReader, BitWriter, Size};
 
 /// Coding of a column.
@@ -22,6 +23,22 @@ pub(super) struct Coding {
     pub(super) is_like: bool,
     /// Whether a residual is either tiny or large.
     pub(super) is_near: bool,
+    /// Whether the column may be on the grid of places.
+    pub(super) is_on_grid: bool,
+}
+
+impl Coding {
+    /// The bits after the point that are not coded.
+    #[inline(always)]
+    pub(super) const fn shift(self, grid: Grid) -> u32 {
+        if self.is_on_grid { grid.0 } else { 0 }
+    }
+
+    /// The same without those bits.
+    #[inline(always)]
+    pub(super) const fn within(self, grid: Grid) -> Self {
+        Self { bits: self.bits.saturating_sub(self.shift(grid)), ..self }
+    }
 }
 
 /// Bits of a tiny residual, less 1.

@@ -23,7 +23,8 @@ use crate::tick::{PLAYERS_MAX, Tick};
 
 /// Declares how a table is coded: every column once, after the columns that its prediction depends on. A
 /// column states the usual bits of its residuals and its prediction; without one, the previous value is
-/// predicted, and in a new row the value above. `like` and `near` are those of [`Coding`].
+/// predicted, and in a new row the value above. `like`, `near` and `gridded` are
+/// those of [`Coding`].
 macro_rules! coded {
     (
         $table:ident, at most $most:expr $(, by $($key:ident),+)?;
@@ -109,8 +110,9 @@ macro_rules! coded {
         let expected = |$eat: usize, $erow: usize| -> i64 { $expected };
         $out.column($context, &$n.$field, $coding.0, expected, $born);
     };
-    (@coding $bits:literal) => { Coding { bits: $bits, is_like: false, is_near: false } };
-    (@coding $bits:literal like) => { Coding { is_like: true, ..coded!(@coding $bits) } };
+    (@coding $bits:literal) => { Coding { bits: $bits, is_like: false, is_near: false, is_on_grid: false } };
+    (@coding $bits:literal gridded) => { Coding { is_on_grid: true, ..coded!(@coding $bits) } };
+    (@coding $bits:literal like) => { Coding { is_like: true, ..coded!(@coding $bits gridded) } };
     (@coding $bits:literal near) => { Coding { is_near: true, ..coded!(@coding $bits) } };
     (@expected $usual:expr) => { $usual };
     (@expected $usual:expr, $other:expr) => { $other };
@@ -258,7 +260,7 @@ coded! {
     kind 0;
     control 0;
     hp 5;
-    vx 11 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vx, at));
+    vx gridded 11 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vx, at));
     vy like 8 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vy, at));
     x like 8 expect |c, base, at, new, row| led(cell(&base.x, at), [cell(&base.vx, at), cell(&new.vx, row)], c.ticks);
     y like 8 expect |c, base, at, new, row| led(cell(&base.y, at), [cell(&base.vy, at), cell(&new.vy, row)], c.ticks);
