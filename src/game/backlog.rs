@@ -2,20 +2,11 @@
 
 use std::collections::VecDeque;
 
-use sim::{Event, Tick};
+use sim::{Event, Tick, TickEvent};
 
 /// Maximum number of queued events, enough for ten seconds of the heaviest fighting: a window that reads less often
 /// may lose some. When full, the oldest are dropped.
 pub const BACKLOG_MAX: usize = 16_384;
-
-/// Event, and the tick in which it happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TickEvent {
-    /// Tick that ran; the next tick's state shows the event.
-    pub tick: Tick,
-    /// Event of the world.
-    pub event: Event,
-}
 
 /// Events in order, at most [`BACKLOG_MAX`].
 #[derive(Clone, Debug, Default)]
@@ -25,6 +16,12 @@ impl EventBacklog {
     /// Adds the events of a tick.
     pub fn add(&mut self, tick: Tick, events: &[Event]) {
         self.0.extend(events.iter().map(|&event| TickEvent { tick, event }));
+        self.forget_oldest();
+    }
+
+    /// Adds events of ticks after those that it has.
+    pub fn extend(&mut self, events: impl IntoIterator<Item = TickEvent>) {
+        self.0.extend(events);
         self.forget_oldest();
     }
 

@@ -4,7 +4,9 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 
 use sim::math::{Fx, dist2, square};
-use sim::{ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World, is_out};
+use sim::{
+    ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, TickEvent, World, is_out,
+};
 
 /// Maximum number of samples. When they are full, every second one is dropped and the interval doubles: a match of
 /// any length keeps at least half this number.
@@ -139,18 +141,21 @@ impl History {
         told.into_iter().map(|(at, moment)| (at.0 / self.hz, moment)).collect()
     }
 
-    /// Records a world after a tick.
-    pub(super) fn observe(&mut self, world: &World) {
+    /// Records a world, and the events since it was recorded last, which may be some ticks ago.
+    pub(super) fn observe(&mut self, world: &World, events: impl Iterator<Item = TickEvent>) {
         let state = world.state();
-        (self.ran, self.hz) = (state.tick(), world.setup().tick_rate.hz());
-        for event in world.events().iter().filter(|event| !is_end_of_team(state, event)) {
-            self.note(event);
+        self.hz = world.setup().tick_rate.hz();
+        let seconds = self.seconds();
+        for TickEvent { tick, event } in events.filter(|event| !is_end_of_team(state, &event.event)) {
+            self.ran = tick.plus(1);
+            self.note(&event);
         }
-        if self.ran.0.is_multiple_of(self.hz) {
+        self.ran = state.tick();
+        for second in seconds + 1..=self.seconds() {
             self.count_second(world);
             self.note_lead(state);
-            if self.seconds().is_multiple_of(self.every_s) {
-                self.sample(state);
+            if second.is_multiple_of(self.every_s) {
+                self.sample(second, state);
             }
         }
     }
@@ -215,7 +220,7 @@ impl History {
         }
     }
 
-    fn sample(&mut self, state: &GameState) {
+    fn sample(&mut self, second: u32, state: &GameState) {
         if self.samples.len() == SAMPLES_MAX {
             // The second of each pair is kept: its time is a multiple of the doubled interval.
             let mut place = 0;
@@ -224,7 +229,7 @@ impl History {
                 place % 2 == 0
             });
             self.every_s *= 2;
-            if !self.seconds().is_multiple_of(self.every_s) {
+            if !second.is_multiple_of(self.every_s) {
                 return;
             }
         }
@@ -281,7 +286,8 @@ mod tests {
                 inputs.inputs[0].commands.extend(commands.iter().cloned());
             }
             world.step(&inputs);
-            history.observe(&world);
+            let events = world.events().iter().map(|&event| TickEvent { tick: Tick(tick), event });
+            history.observe(&world, events);
         }
         history
     }

@@ -1,6 +1,7 @@
 //! One peer's match, advanced by its caller.
 
 mod ending;
+mod served;
 mod thread;
 
 use core::time::Duration;
@@ -14,12 +15,12 @@ use super::controller::{Controller, ControllerChoice};
 use super::data::world_of;
 use super::deviation::deviation;
 use super::history::History;
+use super::interpolated::Interpolated;
 use super::match_event::{MatchEvent, MatchEvents};
 use super::measures::Measures;
 use super::node::Node;
 use super::options::MatchOptions;
 use super::outcome::{MatchError, MatchOutcome};
-use super::past::Past;
 use super::predictor::Predictor;
 use super::recent::RecentTicks;
 use super::recording::Recording;
@@ -27,8 +28,12 @@ use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use net::discovery::RoomId;
 use net::message::Choice;
-use net::{AuthString, ChatText, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit};
-use sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
+use net::{
+    AuthString, ChatText, CommandRun, DueTick, End, Equivocation, Event, Roster, Source, Time, Transmit,
+};
+use sim::{
+    Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, TickEvent, World,
+};
 
 /// Match between peers, as one of them plays it.
 pub struct Match {
@@ -46,7 +51,7 @@ pub struct Match {
     measures: Measures,
     history: History,
     predictor: Option<Predictor>,
-    past: Option<Past>,
+    interpolated: Option<Interpolated>,
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -59,6 +64,59 @@ pub struct Match {
     backlog: Option<EventBacklog>,
     #[cfg(test)]
     pub(super) breaks_at: Option<Tick>,
+}
+
+/// What has led to a new confirmed state.
+#[derive(Clone, Copy, Debug)]
+pub enum Confirmed<'a> {
+    /// A tick has run here.
+    Tick(&'a DueTick),
+    /// A server's state has been adopted.
+    Snapshot {
+        /// The last tick before that state.
+        tick: Tick,
+        /// The commands that have run since the state before.
+        commands: &'a [CommandRun],
+    },
+}
+
+impl Confirmed<'_> {
+    /// The last tick before the confirmed state.
+    #[must_use]
+    pub const fn tick(&self) -> Tick {
+        match self {
+            Self::Tick(due) => due.inputs.tick,
+            Self::Snapshot { tick, .. } => *tick,
+        }
+    }
+}
+
+/// View that is not the confirmed state.
+#[derive(Clone, Copy)]
+pub enum Seen<'a> {
+    /// The confirmed state, and what this player has done since.
+    Predicted(&'a Predictor),
+    /// Between states of the server.
+    Interpolated(&'a Interpolated),
+}
+
+impl<'a> Seen<'a> {
+    /// Returns the state shown, without what corrections leave for a moment.
+    #[must_use]
+    pub fn state(self) -> &'a GameState {
+        match self {
+            Self::Predicted(predictor) => predictor.state(),
+            Self::Interpolated(view) => view.state(),
+        }
+    }
+
+    /// Writes the state shown into `picture`, with corrected units still blending.
+    pub fn show(self, now: Time, picture: &mut GameState) {
+        match self {
+            Self::Predicted(predictor) => predictor.show(now, picture),
+            Self::Interpolated(view) => view.show(now, picture),
+        }
+    }
 }
 
 impl Node for Match {
@@ -82,9 +140,9 @@ impl Node for Match {
     fn poll_timeout(&self) -> Option<Time> {
         // Until tick 0 is agreed, a controller does nothing.
         let controller = self.begin().and_then(|begin| self.controller.acts_at(begin));
-        let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
-        let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
-        [self.session.poll_timeout(), controller, past].into_iter().flatten().min()
+        let view = self.interpolated.as_ref().and_then(|view| view.next(self.bridged()));
+        let view = view.and_then(|tick| self.session.seen_at(tick, self.behind()));
+        [self.session.poll_timeout(), controller, view].into_iter().flatten().min()
     }
 
     fn is_over(&self) -> bool {
@@ -115,7 +173,7 @@ impl Match {
             measures,
             history: History::default(),
             predictor: None,
-            past: None,
+            interpolated: None,
             desync: None,
             bundle: None,
             finished: None,
@@ -145,8 +203,8 @@ impl Match {
         self.backlog.as_mut()
     }
 
-    /// Like [`Node::advance`]; `ran` is called with each tick that has run and the hash after it.
-    pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(&DueTick, &StateHash)) {
+    /// Like [`Node::advance`]; `ran` is called with what led to each confirmed state, and with its hash.
+    pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(Confirmed<'_>, &StateHash)) {
         loop {
             self.session.handle_timeout(now);
             self.start(now);
@@ -165,19 +223,21 @@ impl Match {
             while let Some(due) = self.session.poll_tick(now) {
                 is_idle = false;
                 if let Some(hash) = self.run(now, &due) {
-                    ran(&due, &hash);
+                    ran(Confirmed::Tick(&due), &hash);
                 }
             }
+            is_idle &= !self.adopt_newest(now, &mut ran);
             if is_idle {
                 break;
             }
         }
         self.predict(now);
-        self.look_back(now);
+        self.interpolate(now);
         if let Some(world) = &self.world {
-            let view = self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen));
-            let drawn = view.map_or(world, Predictor::world).state();
-            self.measures.look(now, world.state(), drawn, self.session.player());
+            let predicted = self.predictor.as_ref().map(Predictor::state);
+            let drawn = predicted.or_else(|| self.interpolated.as_ref().map(Interpolated::state));
+            let (confirmed, me) = (world.state(), self.session.player());
+            self.measures.look(now, confirmed, drawn.unwrap_or(confirmed), me);
         }
     }
 
@@ -202,45 +262,18 @@ impl Match {
         self.predictor = Some(predictor);
     }
 
-    /// Advances the interpolated view.
-    fn look_back(&mut self, now: Time) {
-        let (behind, longest) = (self.behind(), self.bridged());
-        let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
-        let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
-        let hz = u64::from(world.setup().tick_rate.hz());
-        // Ticks that are due: the instant of each is rounded down.
-        let begun = |us: u64| Tick(((us + 1) * hz).div_ceil(1_000_000) as u32);
-        let next = u64::try_from(now.minus(first)).map_or(Tick(0), begun);
-        past.advance(now, next, longest, |tick, events| {
-            if let Some(backlog) = &mut self.backlog {
-                backlog.add(tick, events);
-            }
-        });
-    }
-
-    /// Returns the number of ticks for which the interpolated view continues without an update: until the next one
-    /// should arrive.
-    fn bridged(&self) -> u32 {
-        let hz = self.world.as_ref().map_or(0, |world| world.setup().tick_rate.hz());
-        hz.div_ceil(self.options.updates.max(1))
-    }
-
-    /// Returns the interpolation delay of a match with a server, which adds to the network delay.
-    fn behind(&self) -> Duration {
-        Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1)
-    }
-
     /// Returns the predicted world, if there is one.
     #[must_use]
     pub const fn predictor(&self) -> Option<&Predictor> {
         self.predictor.as_ref()
     }
 
-    /// Returns the world shown on screen if it is not the confirmed one: the predicted world, or with a server and
-    /// without prediction the interpolated view.
+    /// Returns the view shown on screen if it is not the confirmed state: the predicted one, or with a server and without
+    /// prediction the interpolated one.
     #[must_use]
-    pub fn seen(&self) -> Option<&Predictor> {
-        self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen))
+    pub fn seen(&self) -> Option<Seen<'_>> {
+        let predicted = self.predictor.as_ref().map(Seen::Predicted);
+        predicted.or_else(|| self.interpolated.as_ref().map(Seen::Interpolated))
     }
 
     /// Submits a command of this player for the next open tick. Returns false if the queue is full.
@@ -373,7 +406,7 @@ impl Match {
         self.events.tell(told);
     }
 
-    /// Adopts the server's state. The ticks before it are unknown here, so recording stops.
+    /// Adopts a relay's state. The ticks before it are unknown here, so recording stops.
     fn adopt(&mut self, tick: Tick) {
         let (Some(state), Some(world)) = (self.session.snapshot(tick), &mut self.world) else { return };
         if let Some((client, theirs)) =
@@ -390,9 +423,6 @@ impl Match {
         self.state_hash = None;
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
-        }
-        if let Some(past) = &mut self.past {
-            past.adopt(state);
         }
         self.measures.give_up_unshown();
         if self.recording.stop() {
@@ -415,7 +445,7 @@ impl Match {
         let player = self.session.player();
         let choice = self.options.controller.unwrap_or(ControllerChoice::None);
         let lies_behind = !self.options.prediction && self.session.is_served();
-        self.past = lies_behind.then(|| Past::new(&world, player));
+        self.interpolated = lies_behind.then(|| Interpolated::new(&world));
         self.controller = match &self.options.script {
             Some(script) => Controller::Script(script.clone(), 0),
             None => Controller::new(choice, player, config.tick_rate, config.seed),
@@ -478,10 +508,8 @@ impl Match {
                 world.hash()
             }
         };
-        match (&mut self.past, &mut self.backlog) {
-            (Some(past), _) => past.keep(&due.inputs),
-            (None, Some(backlog)) => backlog.add(tick, world.events()),
-            (None, None) => {}
+        if let Some(backlog) = &mut self.backlog {
+            backlog.add(tick, world.events());
         }
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick) {
             if let Err(error) = world.disturb(&inject.field) {
@@ -492,12 +520,12 @@ impl Match {
         }
         self.state_hash = Some(hash);
         self.events.tell(MatchEvent::of_pauses(paused_before, world.state().pause()));
-        self.history.observe(world);
+        let events = world.events().iter().map(|&event| TickEvent { tick, event });
+        self.history.observe(world, events);
         self.recent.keep(&due.inputs, world.state());
         self.recording.record(&due.inputs, &hash, world.state());
         let is_over = world.state().outcome() != Outcome::Running;
-        let (me, is_served) = (self.session.player(), self.session.is_served());
-        self.measures.ran(now, due, (world.state(), &hash), me, is_served);
+        self.measures.ran(now, due, (world.state(), &hash), self.session.player());
         self.session.report(now, tick, &hash);
         if is_over {
             self.session.finish();

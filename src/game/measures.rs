@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::stats::Latencies;
 use super::trace::{Applied, Trace};
-use net::{DueTick, Time};
+use net::{DueTick, Snapshot, Time};
 use sim::{COMMANDS_PER_TICK_MAX, GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// Maximum number of own commands in flight; beyond that the oldest are no longer timed.
@@ -84,15 +84,13 @@ impl Measures {
         }
     }
 
-    /// Records a tick that has run and led to `state`. With `is_served` the tick came from the server, and the
-    /// others' inputs for it are not reported.
+    /// Records a tick that has run and led to `state`.
     pub(super) fn ran(
         &mut self,
         now: Time,
         due: &DueTick,
         (state, hash): (&GameState, &StateHash),
         me: PlayerId,
-        is_served: bool,
     ) {
         let tick = due.inputs.tick;
         if let Some(stall) = &due.stall {
@@ -102,9 +100,7 @@ impl Measures {
         }
         for (player, input) in due.inputs.iter() {
             let own = player == me;
-            if own || !is_served {
-                self.trace.tick(tick, player, own.then_some(due.sealed_at), now);
-            }
+            self.trace.tick(tick, player, own.then_some(due.sealed_at), now);
             let mut later = input.commands.iter().filter(|command| command.is_given()).count() as u32;
             for (place, _) in input.commands.iter().enumerate().filter(|(_, command)| command.is_given()) {
                 let given = due.given.get(player.index()).and_then(|given| *given.get(place)?);
@@ -114,6 +110,34 @@ impl Measures {
             }
         }
         self.trace.hash(tick, hash.whole);
+    }
+
+    /// Records a server's state that has been adopted, and the commands that led to it.
+    ///
+    /// `sealed_at` says when this player's input for each of the ticks from `before` on was committed.
+    pub(super) fn adopted(
+        &mut self,
+        now: Time,
+        snapshot: &Snapshot<'_>,
+        me: PlayerId,
+        before: Tick,
+        sealed_at: impl Fn(Tick) -> Option<Time>,
+    ) {
+        let Snapshot { tick, state, hash, commands, clock_error_us, .. } = *snapshot;
+        for own in (before.0..tick.0).map(Tick) {
+            self.trace.tick(own, me, sealed_at(own), now);
+        }
+        for (place, ran) in commands.iter().enumerate() {
+            let later =
+                commands[place + 1..].iter().filter(|other| other.player == ran.player).count() as u32;
+            let count =
+                state.players.commands.get(ran.player.index()).map_or(0, |&all| all.saturating_sub(later));
+            let (player, own) = (ran.player, ran.player == me);
+            if player.index() < state.players.len() {
+                self.command_ran(now, ran.tick, (player, own), ran.given, (count, clock_error_us));
+            }
+        }
+        self.trace.hash(Tick(tick.0.saturating_sub(1)), hash.whole);
     }
 
     fn command_ran(
@@ -224,7 +248,7 @@ mod tests {
         };
         let mut state = GameState::default();
         state.players.commands.extend([3, 3]);
-        measures.ran(ms(5_100), &due, (&state, &state.hash()), PlayerId(0), false);
+        measures.ran(ms(5_100), &due, (&state, &state.hash()), PlayerId(0));
         let found = &measures.latencies;
         for timed in [&found.own, &found.opponent] {
             let percentiles = timed.percentiles().expect("three");

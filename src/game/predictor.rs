@@ -5,18 +5,14 @@
 //! blending the view toward the right positions.
 
 use core::iter::Peekable;
-use core::time::Duration;
 
+use super::slides::Slides;
 use net::{EncodedInput, Time};
-use sim::math::{Fx, Vec2};
-use sim::{Direction, GameState, HeroControl, PlayerId, Tick, TickInputs, UnitId, World};
+use sim::math::Fx;
+use sim::{Direction, GameState, HeroControl, PlayerId, Tick, TickInputs, World};
 
 /// Maximum number of predicted ticks; beyond that the view waits.
 pub const HORIZON_TICKS_MAX: u32 = 64;
-/// Time in which a corrected unit blends to its right position.
-const BLEND: Duration = Duration::from_millis(100);
-/// Error above which a unit snaps to its position: one tile.
-const SNAP: Fx = Fx::ONE;
 /// Error of the player's hero above which a correction is counted: a quarter of a tile.
 const COUNTED: Fx = Fx::from_bits(1 << 14);
 
@@ -44,17 +40,8 @@ pub struct Predictor {
     /// World as predicted before the new base.
     before: GameState,
     inputs: TickInputs,
-    slides: Vec<Slide>,
+    slides: Slides,
     counts: PredictionCounts,
-}
-
-/// Unit that blends to its right position.
-#[derive(Clone, Copy, Debug)]
-struct Slide {
-    unit: UnitId,
-    /// Its error at `since`.
-    off: Vec2,
-    since: Time,
 }
 
 impl Predictor {
@@ -68,7 +55,7 @@ impl Predictor {
             base: confirmed.state().tick(),
             before: confirmed.state().clone(),
             inputs: TickInputs::idle(Tick(0), confirmed.state().players.len()),
-            slides: Vec::with_capacity(4 * units),
+            slides: Slides::with_capacity(4 * units),
             counts: PredictionCounts::default(),
         }
     }
@@ -135,35 +122,21 @@ impl Predictor {
         self.counts.compared += 1;
         let state = self.world.state();
         let hero = state.players.hero[self.me.index()];
-        self.slides.retain(|slide| now.since(slide.since) < BLEND);
-        let mut is_off = false;
-        for (row, &unit) in state.units.id.iter().enumerate() {
-            let Some(was) = self.before.row(unit) else { continue };
-            let mut off = self.before.position(was) - state.position(row);
-            if off == Vec2::default() {
-                continue;
-            }
+        let (mut is_off, counts) = (false, &mut self.counts);
+        self.slides.correct(now, &self.before, state, |unit, error| {
             is_off = true;
-            let error = off.x.abs().max(off.y.abs());
             if unit == hero {
-                self.counts.corrections += u64::from(error > COUNTED);
-                self.counts.error_max = self.counts.error_max.max(error.to_num());
+                counts.corrections += u64::from(error > COUNTED);
+                counts.error_max = counts.error_max.max(error.to_num());
             }
-            // The remaining offset of an earlier correction is carried over.
-            if let Some(at) = self.slides.iter().position(|slide| slide.unit == unit) {
-                off = off + self.slides.swap_remove(at).left(now);
-            }
-            if off.x.abs().max(off.y.abs()) <= SNAP && self.slides.len() < self.slides.capacity() {
-                self.slides.push(Slide { unit, off, since: now });
-            }
-        }
+        });
         self.counts.mispredicted += u64::from(is_off);
     }
 
-    /// Returns the predicted world.
+    /// Returns the predicted state.
     #[must_use]
-    pub const fn world(&self) -> &World {
-        &self.world
+    pub fn state(&self) -> &GameState {
+        self.world.state()
     }
 
     /// Returns the statistics so far.
@@ -175,22 +148,7 @@ impl Predictor {
     /// Writes the predicted state into `picture`, with corrected units still blending.
     pub fn show(&self, now: Time, picture: &mut GameState) {
         picture.copy_from(self.world.state());
-        for slide in &self.slides {
-            if let Some(row) = picture.row(slide.unit) {
-                let left = slide.left(now);
-                picture.units.x[row] += left.x;
-                picture.units.y[row] += left.y;
-            }
-        }
-    }
-}
-
-impl Slide {
-    /// Returns the remaining error of the view.
-    fn left(&self, now: Time) -> Vec2 {
-        let (passed, whole) = (now.since(self.since).min(BLEND).as_micros() as i32, BLEND.as_micros() as i32);
-        let part = |off: Fx| sim::math::mul_div(off, whole - passed, whole);
-        Vec2 { x: part(self.off.x), y: part(self.off.y) }
+        self.slides.apply(now, picture);
     }
 }
 
@@ -205,6 +163,7 @@ fn held(state: &GameState, player: PlayerId) -> HeroControl {
 
 #[cfg(test)]
 mod tests {
+    use super::super::slides::BLEND;
     use super::*;
     use net::encode_input;
     use sim::{Command, KindId, PlayerInput, SeatSetup, Setup, TickRate};
@@ -244,7 +203,7 @@ mod tests {
             let own: Vec<(Tick, EncodedInput)> = own.collect();
             let own = own.iter().map(|(tick, input)| (*tick, input));
             predictor.advance(now, &confirmed, own, Tick(tick + 1));
-            assert_eq!(predictor.world().state().tick(), Tick(tick + 1));
+            assert_eq!(predictor.state().tick(), Tick(tick + 1));
         }
         predictor
     }
@@ -257,7 +216,7 @@ mod tests {
         assert_eq!((counts.mispredicted, counts.corrections), (0, 0), "{counts:?}");
         let mut picture = GameState::default();
         predictor.show(Time(0), &mut picture);
-        assert_eq!(picture, *predictor.world().state(), "nothing slides");
+        assert_eq!(picture, *predictor.state(), "nothing slides");
     }
 
     #[test]
@@ -276,7 +235,7 @@ mod tests {
         let mut inputs = TickInputs::idle(Tick(5), 2);
         inputs.inputs[0] = PlayerInput { commands: [Command::Banner].into_iter().collect(), ..walk(4) };
         confirmed.step(&inputs);
-        assert_eq!(predictor.world().state(), confirmed.state());
+        assert_eq!(predictor.state(), confirmed.state());
     }
 
     #[test]
@@ -289,7 +248,7 @@ mod tests {
         let (mut picture, mut later) = (GameState::default(), GameState::default());
         predictor.show(now, &mut picture);
         predictor.show(now.plus(BLEND), &mut later);
-        assert_eq!(later, *predictor.world().state(), "they have arrived");
+        assert_eq!(later, *predictor.state(), "they have arrived");
         assert!(predictor.slides.is_empty() || picture != later);
     }
 }

@@ -327,7 +327,7 @@ impl Server {
         self.events.tell(MatchEvent::of_pauses(paused_before, world.state().pause()));
         let hash = world.hash();
         self.recording.record(&due.timed.inputs, &hash, world.state());
-        self.session.report(now, &due.timed, &hash, world.state());
+        self.session.report(now, &due.timed, &hash, world);
         if let Some(session) =
             self.session.session_mut().filter(|_| world.state().outcome() != Outcome::Running)
         {

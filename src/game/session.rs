@@ -8,8 +8,8 @@ use net::discovery::Beacon;
 use net::message::Choice;
 use net::{
     Architecture, ChatText, DropCause, DueTick, Event, Expected, Follower, Guest, Host, Join, LinkStatus,
-    Lockstep, MatchConfig, Room, Source, Started, Time, Token, TooManyCommands, TooManyLines, Traffic,
-    Transmit, WaitsFor,
+    Lockstep, MatchConfig, Room, Snapshot, Source, Started, Time, Token, TooManyCommands, TooManyLines,
+    Traffic, Transmit, WaitsFor,
 };
 use sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -293,9 +293,33 @@ impl Session {
         each!(self, session => session.leave());
     }
 
-    /// Returns the server's state whose next tick is `tick`, if it must be adopted.
+    /// Returns the server's state whose next tick is `tick`, while it is kept.
     pub(super) fn snapshot(&self, tick: Tick) -> Option<&GameState> {
         self.client()?.snapshot(tick)
+    }
+
+    /// Takes the newest state of a server that runs the world. Returns its tick.
+    pub(super) fn poll_snapshot(&mut self, now: Time) -> Option<Tick> {
+        if let Self::Client(session) = self { session.poll_snapshot(now) } else { None }
+    }
+
+    /// Returns the state that was taken last, and what happened before it.
+    pub(super) fn last_snapshot(&self) -> Option<Snapshot<'_>> {
+        self.client()?.last_snapshot()
+    }
+
+    /// Reports that the state of the snapshot of `tick` is this player's, and whether the match has ended with it.
+    pub(super) fn adopted(&mut self, now: Time, tick: Tick, is_over: bool) {
+        if let Self::Client(session) = self {
+            session.adopted(now, tick, is_over);
+        }
+    }
+
+    /// Counts a state that was no longer the server's.
+    pub(super) fn count_differing(&mut self) {
+        if let Self::Client(session) = self {
+            session.count_differing();
+        }
     }
 
     /// Whether the seat was taken back while the match ran.

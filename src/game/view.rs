@@ -50,6 +50,8 @@ pub struct View {
     /// Player of three or more who has spent its budget of stalls, and the time at which the match continues without
     /// it.
     pub held_up: Option<(PlayerId, Time)>,
+    /// Updates that have arrived from a server in the last second; `None` without one.
+    pub updates_per_s: Option<u32>,
     /// Bytes of the server's recording that have arrived, and those that there are so far; `None` once all have.
     pub fetching: Option<(u32, u32)>,
 }
@@ -75,6 +77,7 @@ impl View {
             waits_for: None,
             lost: None,
             held_up: None,
+            updates_per_s: None,
             fetching: None,
         }
     }
@@ -162,6 +165,8 @@ pub(super) struct ViewWriter {
     /// Predicted state, with corrections still blending.
     picture: GameState,
     refresh_at: Time,
+    /// A time about a second ago, and the updates that had arrived by then.
+    counted: (Time, u64),
 }
 
 impl ViewWriter {
@@ -171,7 +176,7 @@ impl ViewWriter {
 
     /// Discards the last match's view before another match begins.
     pub(super) fn restart(&mut self) {
-        self.latest = None;
+        (self.latest, self.counted) = (None, Default::default());
         let mut shown = self.shown.lock();
         shown.view = None;
         shown.events.clear();
@@ -186,8 +191,8 @@ impl ViewWriter {
             View::new(world, names.collect(), Some(session.player()), now)
         });
         // Predicted or interpolated world, if one is shown.
-        let state = game.seen().map_or(world.state(), |predictor| {
-            predictor.show(now, &mut self.picture);
+        let state = game.seen().map_or(world.state(), |seen| {
+            seen.show(now, &mut self.picture);
             &self.picture
         });
         let is_new = state.tick() != view.current.tick();
@@ -209,6 +214,15 @@ impl ViewWriter {
             view.lost = session.lost();
             view.held_up = session.held_up();
             view.fetching = session.fetching();
+            if let Some(client) = session.client().filter(|_| session.is_served()) {
+                let (since, before) = self.counted;
+                let (passed, applied) = (now.since(since), client.updates().applied);
+                if passed >= Duration::from_secs(1) {
+                    let rate = applied.saturating_sub(before) as f64 / passed.as_secs_f64();
+                    view.updates_per_s = (since > Time::default()).then_some(rate.round() as u32);
+                    self.counted = (now, applied);
+                }
+            }
             self.shown.put(view.clone(), game.backlog());
         }
     }

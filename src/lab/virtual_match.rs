@@ -18,10 +18,10 @@ use super::machine::{Machine, PeerClock};
 use super::sessions::{Table, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use game::{
-    ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
-    Session, SharedSteps, Summary,
+    Confirmed, ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome,
+    Node as _, Server, Session, SharedSteps, Summary,
 };
-use net::{Architecture, DueTick, InputDelay, LinkStatus, Time, Traffic};
+use net::{Architecture, InputDelay, LinkStatus, Time, Traffic};
 use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
 
 /// Time after the scheduled end at which a match is given up.
@@ -342,15 +342,18 @@ impl<I: Interference> VirtualMatch<I> {
         let injected =
             self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer).map(|(_, what)| what.tick);
         let (planted_at, interference) = (&mut self.planted_at, &mut self.interference);
-        let ran = |due: &DueTick, hash: &StateHash| {
-            interference.ran(peer, now, due);
+        let ran = |confirmed: Confirmed<'_>, hash: &StateHash| {
+            interference.ran(peer, now, confirmed);
             // A server replaces late inputs, so the ticks of its clients have other inputs than they sent.
-            if is_honest && !is_served {
+            if let Confirmed::Tick(due) = confirmed
+                && is_honest
+                && !is_served
+            {
                 audit.ran(peer, now, due, hash);
             }
             log.note(b't', now.0 << 3 | peer as u64, hash.whole);
-            if injected == Some(due.inputs.tick) {
-                *planted_at = Some(now);
+            if injected.is_some_and(|tick| tick <= confirmed.tick()) {
+                planted_at.get_or_insert(now);
             }
         };
         let machine = &mut self.world.players[peer];

@@ -295,7 +295,7 @@ pub struct ClientCounts {
     pub foreign_commands: u32,
     /// Violations by this client: those commands, and messages dropped after their envelope had been opened.
     pub rejected: u32,
-    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
+    /// Updates that had to wait because of the bandwidth limit, or that were too large.
     pub skipped: u32,
     /// Inputs received.
     pub inputs: u32,

@@ -31,7 +31,7 @@ mod wire;
 /// Whether what only attackers need is part of this build: ways past a session, and rules that can be broken.
 pub const DOORS_OPEN: bool = cfg!(feature = "doors");
 
-pub use client::{Follower, UpdateCounts};
+pub use client::{CommandRun, Follower, Snapshot, UpdateCounts};
 pub use connection::keys::{Entropy, RoomCode};
 pub use connection::protection::{OpenError, Opened, OpeningRoom, PacketProtection};
 pub use connection::{
@@ -61,7 +61,7 @@ pub use time::Time;
 pub use wire::architecture::{Architecture, UnknownArchitecture};
 pub use wire::auth_string::AuthString;
 pub use wire::chat_text::{CHAT_BYTES_MAX, ChatText, InvalidChat};
-pub use wire::client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
+pub use wire::client_inputs::{ClientInputsHeader, Notice, decode_client_inputs, encode_client_inputs};
 pub use wire::fair_inputs::{
     Commitment, FairHeader, Nonce, PeerInputs, decode_fair_inputs, encode_fair_inputs,
 };
@@ -74,8 +74,11 @@ pub use wire::message::{
     Equivocation, MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seats, Signature, Token,
 };
 pub use wire::name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
+pub use wire::report::Report;
 pub use wire::sealed::SealedPacket;
+pub use wire::server_ticks::{
+    HeldControls, ServerTicks, ServerTicksHeader, TimedInputs, decode_server_ticks, encode_server_ticks,
+};
 pub use wire::update::{
-    HeldControls, StateForm, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart, decode_update,
-    encode_update,
+    PartSet, RanCommand, UPDATE_TICKS_MAX, Update, UpdateHeader, UpdatePart, decode_update, encode_update,
 };

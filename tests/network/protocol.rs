@@ -74,6 +74,7 @@ impl Example {
             ("PlayerInput", "fair") => fair_inputs(bytes),
             ("PlayerInput", "to-server") => client_inputs(bytes),
             ("GameStateUpdate", "body") => update(bytes),
+            ("ServerTicks", "body") => server_ticks(bytes),
             ("Start", "body") => body::<Start>(bytes),
             ("Acknowledge", "body") => channel_packet(bytes, ChannelPacket::says),
             ("Bulk", "body") => channel_packet(bytes, ChannelPacket::says_pieces),
@@ -162,25 +163,37 @@ fn said(input: &Option<EncodedInput>) -> String {
     if given.is_empty() { format!("{input:?}") } else { format!("{input:?} given {given:?}") }
 }
 
-/// An update of a match of two, in one part.
+/// An update in one part.
 fn update(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (part, piece) = UpdatePart::decode(bytes).map_err(|error| error.to_string())?;
-    let update = decode_update(piece, 2).map_err(|error| error.to_string())?;
+    let update = decode_update(piece).map_err(|error| error.to_string())?;
+    let commands: Vec<RanCommand> = update.commands().collect();
+    let mut again = part.encode().to_vec();
+    encode_update(&update.header, commands.iter().copied(), update.events, &mut again);
+    again.extend(update.delta);
+    let says = [format!("{part:?}"), format!("{:?}", update.header)].into_iter();
+    let says = says.chain(commands.iter().map(|command| format!("{command:?}")));
+    let lengths = [format!("events in {} bytes", update.events.len())].into_iter();
+    let lengths = lengths.chain([format!("a state in {} bytes", update.delta.len())]);
+    Ok((says.chain(lengths).collect(), again))
+}
+
+/// Ticks of a match of two.
+fn server_ticks(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let read = decode_server_ticks(bytes, 2).map_err(|error| error.to_string())?;
     let nothing: HeldControls = [Default::default(); 2].into_iter().collect();
     let (mut held, mut ticks) = (nothing.clone(), Vec::new());
-    let head = update.head;
-    let read = update.inputs(Tick(part.tick.into()), &mut held, |timed| ticks.push(timed));
-    let delta = read.map_err(|error| error.to_string())?;
-    let mut again = part.encode().to_vec();
-    encode_update(&head, &nothing, ticks.iter(), &mut again);
-    again.extend(delta);
+    let header = read.header;
+    let read = read.inputs(Tick(header.tick.into()), &mut held, |timed| ticks.push(timed));
+    read.map_err(|error| error.to_string())?;
+    let mut again = Vec::new();
+    encode_server_ticks(&header, &nothing, ticks.iter(), &mut again);
     let inputs = ticks.iter().flat_map(|timed| {
         let given = timed.inputs.inputs.iter().zip(&timed.given);
         given.map(|(input, given)| (timed.inputs.tick, encode_input(input, given)))
     });
     let inputs = inputs.map(|(tick, input)| format!("tick {tick}: {}", said(&input)));
-    let says = [format!("{part:?}"), format!("{head:?}")].into_iter().chain(inputs);
-    Ok((says.chain([format!("a state in {} bytes", delta.len())]).collect(), again))
+    Ok(([format!("{header:?}")].into_iter().chain(inputs).collect(), again))
 }
 
 fn shake<T: Serialize + DeserializeOwned + Debug>(
@@ -438,11 +451,15 @@ fn check_all(bytes: &[u8]) {
     assert_eq!(cost, 0);
     let (_, cost) = allocated_bytes(|| {
         let (_, piece) = UpdatePart::decode(bytes)?;
-        let mut nothing: HeldControls = [Default::default(); 2].into_iter().collect();
-        decode_update(piece, 2)?.inputs(Tick(300), &mut nothing, drop).map(drop)
+        decode_update(piece).map(|update| update.commands().count())
     });
     assert_eq!(cost, 0);
-    let read = [inputs(bytes), fair_inputs(bytes), client_inputs(bytes), update(bytes)];
+    let (_, cost) = allocated_bytes(|| {
+        let mut nothing: HeldControls = [Default::default(); 2].into_iter().collect();
+        decode_server_ticks(bytes, 2)?.inputs(Tick(300), &mut nothing, drop)
+    });
+    assert_eq!(cost, 0);
+    let read = [inputs(bytes), fair_inputs(bytes), client_inputs(bytes), update(bytes), server_ticks(bytes)];
     for again in read.into_iter().flatten() {
         assert_eq!(again.1, bytes);
     }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::peers::address;
 use crate::players::two_players;
-use game::{Match, MatchOptions, Node, Server};
+use game::{Match, MatchOptions, Node, Seen, Server};
 use net::{Architecture, Time};
 use sim::math::Vec2;
-use sim::{Direction, HeroControl};
+use sim::{Direction, HeroControl, World};
 use transport::{Impairment, LinkSpec};
 
 /// A process that receives datagrams: the first is host or server.
@@ -41,8 +41,7 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
 
 /// Where the hero of this player stands on the own screen.
 fn shown(game: &Match) -> Option<Vec2> {
-    let world = game.seen().map_or_else(|| game.world(), |seen| Some(seen.world()))?;
-    let state = world.state();
+    let state = game.seen().map(Seen::state).or_else(|| game.world().map(World::state))?;
     state.hero(game.session().player()).map(|row| state.position(row))
 }
 

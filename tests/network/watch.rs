@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bot::{Bot, BotLevel};
-use game::{ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data};
+use game::{ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, data};
 use net::{
     AdmissionRules, Architecture, GuestConfig, Host, HostConfig, InputDelay, Join, MatchConfig, OnLoss,
     PlayerName, RoomCode, Settings, Time,
 };
 use replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
-use sim::{KindId, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World, fingerprint};
+use sim::{
+    KindId, PlayerId, SeatSetup, Setup, StateHash, Tick, TickEvent, TickInputs, TickRate, World, fingerprint,
+};
 use transport::{PortChoice, Udp, clock};
 
 const TICKS: u32 = 900;

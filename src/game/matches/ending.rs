@@ -65,7 +65,7 @@ impl Match {
             history: core::mem::take(&mut self.history),
             latencies: core::mem::take(&mut self.measures.latencies),
             prediction: self.predictor.as_ref().map(|found| found.counts().clone()),
-            updates: self.session.client().map(|client| *client.updates()),
+            updates: self.session.client().map(Follower::updates),
             rejected: self.session.client().map_or(0, Follower::rejected),
             stalls: self.measures.stalls,
             desync: self.desync.take(),
@@ -96,6 +96,9 @@ impl Match {
     pub(super) fn on_closed(&mut self, now: Time, end: End) {
         if self.finished.is_some() {
             return;
+        }
+        if self.session.is_served() {
+            self.compare_with_server();
         }
         let has_begun = self.begin != Time::default();
         self.lasted = now.since(self.begin);

@@ -198,7 +198,8 @@ impl Threaded for Match {
     }
 
     fn break_off(&mut self, error: MatchError) {
-        (self.world, self.predictor, self.past, self.controller) = (None, None, None, Controller::None);
+        (self.world, self.predictor, self.interpolated) = (None, None, None);
+        self.controller = Controller::None;
         self.events.tell(self.recording.finish(INTERNAL_ERROR, None));
         self.fail(error);
     }

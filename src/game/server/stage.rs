@@ -5,7 +5,7 @@ use net::{
     Authority, ClientStatus, DropCause, Entropy, Event, Expected, Host, MatchConfig, ServerConfig,
     ServerTick, Source, Time, TimedInputs, Transmit,
 };
-use sim::{GameState, StateHash};
+use sim::{GameState, StateHash, World};
 
 /// A server's session.
 pub struct Stage {
@@ -111,9 +111,9 @@ impl Stage {
         if let State::Match(session) = &mut self.state { Some(session) } else { None }
     }
 
-    pub(super) fn report(&mut self, now: Time, timed: &TimedInputs, hash: &StateHash, state: &GameState) {
+    pub(super) fn report(&mut self, now: Time, timed: &TimedInputs, hash: &StateHash, world: &World) {
         if let Some(session) = self.session_mut() {
-            session.report(now, timed, hash, state);
+            session.report(now, timed, (hash, world.state()), world.events());
         }
     }
 

@@ -157,6 +157,8 @@ pub(crate) struct NetStatus {
     pub(crate) is_silent: bool,
     /// Share of datagrams lost, from 0 to 1.
     pub(crate) loss: f32,
+    /// Updates a second from a server that sends states.
+    pub(crate) updates_per_s: Option<u32>,
     /// Counts of dropped datagrams, by reason.
     pub(crate) dropped: DropCounts,
     /// Authentication string of the table.

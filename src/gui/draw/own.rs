@@ -190,13 +190,16 @@ fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
 /// Draws the connection at the right of the strip, or above the strip if that is occupied up to `taken`, in pixels.
 fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, taken: f32) {
     let (strip, unit) = (layout::bottom_plates(view.window), layout::scale(view.window));
+    let rate = net.updates_per_s.map_or(String::new(), |rate| format!("   {rate} updates/s"));
     let text = if net.is_silent {
         "nothing arrives".to_owned()
     } else {
-        format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0)
+        let (rtt, delay, loss) = (net.rtt_ms, net.delay_ms, net.loss * 100.0);
+        format!("RTT {rtt:.0} ms   delay {delay:.0} ms   loss {loss:.0} %{rate}")
     };
     // The widest text sets the width, so that the plate does not flicker.
-    let widest = hud.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
+    let widest = if rate.is_empty() { "" } else { "   00 updates/s" };
+    let widest = hud.text.width(&format!("RTT 000 ms   delay 000 ms   loss 00 %{widest}"), Size::Small);
     let (pad, bars) = (10.0 * unit, strip.h * 0.5);
     let w = widest.max(hud.text.width(&text, Size::Small)) + pad * 2.5 + bars;
     let x = strip.right() - w;

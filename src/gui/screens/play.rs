@@ -401,6 +401,7 @@ impl PlayScreen {
                 .links
                 .first()
                 .map_or(0.0, |link| f32::from(link.lost_from_per_mille.max(link.lost_to_per_mille)) / 1000.0),
+            updates_per_s: view.updates_per_s,
             dropped: view.dropped,
             words: view.words,
         }

@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 
 use super::{PeerEnd, VirtualMatch};
 use crate::fault::Fault;
-use game::Inject;
-use net::{DueTick, Time, Transmit};
+use game::{Confirmed, Inject};
+use net::{Time, Transmit};
 use sim::TickRate;
 
 /// Interference with a match; by default a method has no effect.
@@ -45,7 +45,7 @@ pub trait Interference: Sized {
     }
 
     /// Observes that a peer runs a tick.
-    fn ran(&mut self, _peer: usize, _now: Time, _due: &DueTick) {}
+    fn ran(&mut self, _peer: usize, _now: Time, _confirmed: Confirmed<'_>) {}
 
     /// Observes that a peer has handled its due events.
     fn advanced(_game: &mut VirtualMatch<Self>, _peer: usize) {}

@@ -1,21 +1,23 @@
 //! A client's side of a match with a server, from tick 0 to the goodbye: sends its inputs ahead of their tick, and
-//! receives whole states with all ticks that led to them.
+//! receives states with what happened between them, or from a relay the ticks themselves.
 //!
-//! Sans-IO, with the verbs of [`super::Lockstep`]. The caller's world runs the ticks that the server
-//! has run; where an update has a state, its hash must match the world's.
+//! Sans-IO, with the verbs of [`super::Lockstep`]. With a server the caller adopts its states
+//! ([`Follower::poll_snapshot`]) and runs no tick; with a relay its world runs the ticks ([`Follower::poll_tick`]), and
+//! their results must have the relay's hashes.
 
 mod jitter_buffer;
 mod play;
+mod relayed;
 mod server_view;
-mod snapshot_buffer;
+mod snapshots;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use self::snapshot_buffer::UpdateCounts;
+pub use self::snapshots::UpdateCounts;
 
-use self::jitter_buffer::JitterBuffer;
+use self::relayed::{Agreement, RelayedTicks};
 use self::server_view::ServerView;
 use crate::connection::protection::{Opened, OpeningRoom};
 use crate::connection::{CLOSE_WITHIN, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
@@ -40,8 +42,8 @@ use crate::wire::chat_text::ChatText;
 use crate::wire::given::Given;
 use crate::wire::input::EncodedInput;
 use crate::wire::message::{Bye, Chat, FetchHistory, MatchConfig, PacketId, Ping, Pong, Seats, decode};
-use crate::wire::update::TimedInputs;
-use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick};
+use crate::wire::server_ticks::TimedInputs;
+use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick, TickEvent};
 
 /// Interval between reports to the server when there is nothing new to send.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
@@ -57,6 +59,34 @@ enum Phase {
     Closed,
 }
 
+/// A server's state, and what happened since the one before.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    /// The next tick to run of it.
+    pub tick: Tick,
+    /// The state; [`sim::World::adopt`] decides whether it is one of the match.
+    pub state: &'a GameState,
+    /// Its hash, which the server has announced.
+    pub hash: StateHash,
+    /// The events since the snapshot that was polled before, each once and in order.
+    pub events: &'a [TickEvent],
+    /// The commands that have run since then, in order.
+    pub commands: &'a [CommandRun],
+    /// Bound on the error of others' instants in `commands`, in microseconds.
+    pub clock_error_us: u64,
+}
+
+/// A command that the server has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandRun {
+    /// The tick in which it ran.
+    pub tick: Tick,
+    /// The player who gave it.
+    pub player: PlayerId,
+    /// When it was given, on this clock; `None` if that is not known.
+    pub given: Option<Time>,
+}
+
 /// One client's view of a match.
 pub struct Follower {
     now: Time,
@@ -69,6 +99,8 @@ pub struct Follower {
     me: PlayerId,
     link: Link,
     server: ServerView,
+    /// The commands of the snapshot that was polled last.
+    commands: Vec<CommandRun>,
     fetch: Option<Fetch>,
     own: OwnInputs,
     chat_limits: ChatLimits,
@@ -92,9 +124,9 @@ impl Follower {
         let mut own = OwnInputs::new(now, config.tick_rate, settings.input_delay, 1);
         own.delay = own.delay.for_server();
         let is_relay = config.architecture == Architecture::Relay;
-        let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, own.clock.tick_us()));
-        let mut server = ServerView::new(now, usize::from(config.seats), jitter_buffer);
-        server.snapshots.begin(state);
+        let relayed =
+            is_relay.then(|| RelayedTicks::new(now, usize::from(config.seats), own.clock.tick_us()));
+        let server = ServerView::new(state, relayed);
         let mut session = Self {
             now,
             wakeup: Wakeup::default(),
@@ -106,6 +138,7 @@ impl Follower {
             me,
             link: Link::new(player, connection),
             server,
+            commands: Vec::new(),
             fetch: None,
             own,
             chat_limits: ChatLimits::new(now),
@@ -172,10 +205,13 @@ impl Follower {
             return Ok(());
         }
         match id {
-            PacketId::GameStateUpdate if self.link.connection.protection.is_stale(number) => {
+            PacketId::GameStateUpdate | PacketId::ServerTicks
+                if self.link.connection.protection.is_stale(number) =>
+            {
                 Err(DropCause::Stale)
             }
             PacketId::GameStateUpdate => self.on_update(body),
+            PacketId::ServerTicks => self.on_ticks(body),
             PacketId::Ping => self.on_ping(decode(body)?),
             PacketId::Pong => self.on_pong(decode(body)?),
             PacketId::Acknowledge => {
@@ -216,7 +252,7 @@ impl Follower {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        let every = if self.server.snapshots.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
+        let every = if self.server.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
         self.link.connection.ping(self.now, every, &mut self.out);
         match self.phase {
             Phase::Running => self.run(),
@@ -256,10 +292,12 @@ impl Follower {
         self.out.poll_event()
     }
 
-    /// The next tick that the server has run and the caller has not, once it is due here. Run it, then call [`Self::report`].
+    /// The next tick that a relay has sent and the caller has not run, once it is due here. Run it, then call
+    /// [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
-        let (TimedInputs { inputs, given }, stall) = self.server.next_due(self.now, &self.own.clock)?;
+        let relayed = self.server.relayed.as_mut()?;
+        let (TimedInputs { inputs, given }, stall) = relayed.next_due(self.now, &self.own.clock)?;
         let sealed_at = self.sealed_at(inputs.tick);
         // The server may have added the count-down, behind what the player gave.
         let own = inputs
@@ -274,8 +312,54 @@ impl Follower {
             }
         };
         let given = given.iter().enumerate().map(here).collect();
-        let clock_error_us = self.link.connection.clock.error_us() + self.server.error_us;
+        let clock_error_us = self.clock_error_us();
         Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
+    }
+
+    fn clock_error_us(&self) -> u64 {
+        self.link.connection.clock.error_us() + self.server.error_us
+    }
+
+    /// Takes the newest state of a server that is no relay, unless it was taken before: [`Self::last_snapshot`] returns
+    /// it. Adopt it, then call [`Self::adopted`]. Returns its tick.
+    pub fn poll_snapshot(&mut self, now: Time) -> Option<Tick> {
+        self.now = self.now.max(now);
+        let tick = self.server.relayed.is_none().then(|| self.server.snapshots.take())??;
+        self.server.taken = tick;
+        self.commands.clear();
+        for ran in self.server.snapshots.commands() {
+            let (tick, player) = (ran.tick, ran.player);
+            let given = if player == self.me {
+                self.own.inputs.take_given(1).pop().flatten()
+            } else {
+                self.link.connection.clock.here(ran.given, self.now)
+            };
+            self.commands.push(CommandRun { tick, player, given });
+        }
+        Some(tick)
+    }
+
+    /// The state that [`Self::poll_snapshot`] took last, and what happened before it; until the next datagram is handled.
+    #[must_use]
+    pub fn last_snapshot(&self) -> Option<Snapshot<'_>> {
+        let (tick, snapshots) = (self.server.taken, &self.server.snapshots);
+        let (state, hash) = snapshots.with_hash(tick)?;
+        let (events, commands) = (snapshots.events(), &*self.commands);
+        Some(Snapshot { tick, state, hash, events, commands, clock_error_us: self.clock_error_us() })
+    }
+
+    /// The state of the snapshot of `tick` is the caller's; with `is_over` the match has ended with it.
+    pub fn adopted(&mut self, now: Time, tick: Tick, is_over: bool) {
+        self.now = self.now.max(now);
+        if is_over || self.config.ticks.is_some_and(|ticks| tick.0 >= ticks) {
+            self.finish();
+        }
+        self.close_if_finished();
+    }
+
+    /// Counts a state of the caller that was no longer the server's before the next snapshot replaced it.
+    pub const fn count_differing(&mut self) {
+        self.server.counts.differed += 1;
     }
 
     /// Asks the server for its recording of the match, once: [`Self::poll_recording`] returns it from its first byte on, as
@@ -311,9 +395,11 @@ impl Follower {
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
         self.server.chain = self.server.chain.then(hash.whole);
-        if !self.server.snapshots.ran_tick(tick, hash.whole) && !self.server.snapshots.wants_state() {
-            // The server's result is authoritative.
-            self.out.event(Event::Adopt { tick: tick.plus(1) });
+        let agreement = self.server.relayed.as_mut().map(|relayed| relayed.ran_tick(tick, hash.whole));
+        match agreement {
+            Some(Agreement::Agrees) => self.server.counts.agreed += 1,
+            Some(Agreement::Differs) => self.server.counts.differed += 1,
+            _ => {}
         }
         let is_last = self.config.ticks.is_some_and(|ticks| tick.0 + 1 >= ticks);
         if is_last {
@@ -327,29 +413,28 @@ impl Follower {
         if matches!(self.phase, Phase::Running) {
             self.phase = Phase::Ending { end: End::Finished };
             self.link.connection.timers.set(Timer::Resend, self.now);
-            let (ticks, chain, stays) =
-                (self.server.snapshots.ran().0, self.server.chain.0, self.settings.stays);
+            let (ticks, chain, stays) = (self.server.ran().0, self.server.chain.0, self.settings.stays);
             self.send(PacketId::Bye, &Bye::Finished { ticks, chain, stays });
             self.close_if_finished();
         }
     }
 
-    /// The server's state whose next tick is `tick`, for [`Event::Adopt`].
+    /// The server's state whose next tick is `tick`, while it is kept: for [`Event::Adopt`].
     #[must_use]
     pub fn snapshot(&self, tick: Tick) -> Option<&GameState> {
         self.server.snapshots.state(tick)
     }
 
-    /// The next tick to run of the newest state on which client and server agreed.
+    /// The next tick to run of the newest state on which client and relay agreed; 0 without a relay.
     #[must_use]
-    pub const fn agreed(&self) -> Tick {
-        self.server.snapshots.agreed()
+    pub fn agreed(&self) -> Tick {
+        self.server.relayed.as_ref().map_or(Tick(0), RelayedTicks::agreed)
     }
 
-    /// The latest state on which client and server disagreed: its next tick, and the server's hash.
+    /// The latest state on which client and relay disagreed: its next tick, and the relay's hash.
     #[must_use]
-    pub const fn differed(&self) -> Option<(Tick, u64)> {
-        self.server.snapshots.differed()
+    pub fn differed(&self) -> Option<(Tick, u64)> {
+        self.server.relayed.as_ref().and_then(RelayedTicks::differed)
     }
 
     /// Submits a command given at `given`, for tick `not_before` or the earliest possible tick after it.
@@ -458,8 +543,8 @@ impl Follower {
 
     /// Counts of the updates received, by outcome.
     #[must_use]
-    pub const fn updates(&self) -> &UpdateCounts {
-        self.server.snapshots.counts()
+    pub const fn updates(&self) -> UpdateCounts {
+        UpdateCounts { incomplete: self.server.snapshots.given_up(), ..self.server.counts }
     }
 
     /// Returns how many of this client's messages and commands the server has rejected.
@@ -489,7 +574,7 @@ impl Follower {
     /// The first tick for which no input of this player is committed yet, and the committed inputs that are
     /// not part of the ticks that have run here.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &EncodedInput)>) {
-        let from = Tick(self.server.snapshots.ran().0.saturating_sub(self.server.snapshots.lag()));
+        let from = Tick(self.server.ran().0.saturating_sub(self.server.lag()));
         let inputs = self.own.inputs.since(from).filter(move |sealed| sealed.tick >= from);
         (self.own.inputs.next(), inputs.map(|sealed| (sealed.tick, &sealed.bytes)))
     }
@@ -581,7 +666,7 @@ impl Follower {
     fn close_if_finished(&mut self) {
         let has_finished = matches!(self.phase, Phase::Ending { end: End::Finished });
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
-        if self.server.finished.is_none_or(|ticks| !is_ending && self.server.snapshots.ran() != ticks) {
+        if self.server.finished.is_none_or(|ticks| !is_ending && self.server.ran() != ticks) {
             return;
         }
         if has_finished && self.link.stays && self.settings.stays {

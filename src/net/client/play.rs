@@ -1,6 +1,6 @@
 //! While ticks run: commits and sends inputs, receives updates, follows the server's clock.
 
-use super::snapshot_buffer::{Progress, Received};
+use super::snapshots::Received;
 use super::{End, Event, Follower, Phase, REPORT_EVERY};
 use crate::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::play::delay::RESERVE_US;
@@ -11,7 +11,9 @@ use crate::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, en
 use crate::wire::input::count_fitting;
 use crate::wire::limits::BODY_BYTES_MAX;
 use crate::wire::message::{PacketId, Pong};
-use crate::wire::update::{UpdateHead, UpdatePart};
+use crate::wire::report::Report;
+use crate::wire::server_ticks::decode_server_ticks;
+use crate::wire::update::UpdatePart;
 use sim::{PlayerId, Tick};
 
 impl Follower {
@@ -20,8 +22,8 @@ impl Follower {
         self.own.clock = crate::play::clock::TickClock::new(self.own.clock.rate(), self.now, begin);
         self.own.delay.restart(self.delay_guess_us());
         let guess_us = self.delay_guess_us();
-        if let Some(jitter_buffer) = &mut self.server.jitter_buffer {
-            jitter_buffer.restart(guess_us);
+        if let Some(relayed) = &mut self.server.relayed {
+            relayed.jitter_buffer.restart(guess_us);
         }
         // A client that has rejoined has no inputs for the ticks before that.
         let position_us = self.own.clock.position_us(self.now) + self.own.delay.delay_us();
@@ -45,8 +47,8 @@ impl Follower {
         if let Some(moved) = self.own.advance_delay(now) {
             self.out.event(moved);
         }
-        if let Some(jitter_buffer) = &mut self.server.jitter_buffer {
-            jitter_buffer.advance(now);
+        if let Some(relayed) = &mut self.server.relayed {
+            relayed.jitter_buffer.advance(now);
         }
         if self.commit_due() || self.link.connection.timers.is_due(Timer::Resend, now) {
             self.send_inputs();
@@ -68,12 +70,13 @@ impl Follower {
 
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let seal = self.own.next_commit_at(self.commit_limit());
-        let tick = self.server.next_due_at(&self.own.clock);
+        let tick = self.server.relayed.as_ref().and_then(|relayed| relayed.next_due_at(&self.own.clock));
         [seal, tick].into_iter().flatten().min()
     }
 
-    /// Returns when the player's input that became part of `tick` was committed, as far as that is known.
-    pub(super) fn sealed_at(&self, tick: Tick) -> Time {
+    /// Returns when this player's input for `tick` was committed, as far as that is known.
+    #[must_use]
+    pub fn sealed_at(&self, tick: Tick) -> Time {
         let delay_us =
             self.own.inputs.committed(tick).map_or(self.own.delay.delay_us(), |sealed| sealed.delay_us);
         self.own.clock.at(tick).shifted(-delay_us).min(self.now)
@@ -87,12 +90,12 @@ impl Follower {
             lacking.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]))
         };
         let count = count_fitting(inputs(), BODY_BYTES_MAX - CLIENT_HEADER_BYTES_MAX, 0);
-        let less = i64::from(self.server.snapshots.updated().0) - i64::from(lacked.0);
+        let less = i64::from(self.server.updated().0) - i64::from(lacked.0);
         let header = ClientInputsHeader {
             first: lacked.0 as u16,
             count,
             updated: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
-            wants_state: self.server.snapshots.wants_state(),
+            notice: self.server.notice(),
         };
         let body = encode_client_inputs(&header, inputs());
         self.link.connection.transmit(&mut self.out, PacketId::PlayerInput, &body);
@@ -105,45 +108,74 @@ impl Follower {
         if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
             return Err(OutOfPlace);
         }
-        match self.server.snapshots.receive(self.now, part, piece).ok_or(OutOfPlace)? {
-            Received::Nothing => {}
-            Received::Whole { head, tick, led } => {
-                self.on_head(&head, tick);
-                match led {
-                    Progress::Ticks(first) => {
-                        if let Some(jitter_buffer) = &mut self.server.jitter_buffer {
-                            jitter_buffer.observe(self.now, &self.own.clock, first);
-                        }
-                    }
-                    Progress::Adopted => {
-                        self.server.handed_at = self.now;
+        // Who has gone wrong takes the state after the ticks that it has.
+        let after = Tick(self.server.updated().0.saturating_sub(self.server.wants_state().into()));
+        match self.server.snapshots.receive(part, piece, after) {
+            None => {
+                self.server.counts.refused += 1;
+                return Err(OutOfPlace);
+            }
+            Some(Received::More) => {}
+            Some(Received::Stale) => self.server.counts.stale += 1,
+            Some(Received::State { report, tick }) => {
+                self.server.counts.apply(self.now, &mut self.server.updated_at);
+                self.on_report(&report, tick);
+                let lag = self.server.snapshots.lag();
+                match &mut self.server.relayed {
+                    Some(relayed) => {
+                        relayed.adopt(self.now, tick, lag);
                         self.out.event(Event::Adopt { tick });
                     }
+                    None => self.server.counts.agreed += 1,
                 }
             }
         }
         Ok(())
     }
 
-    fn on_head(&mut self, head: &UpdateHead, tick: Tick) {
-        let received = tick.0.checked_add_signed(i32::from(head.received)).map(Tick);
+    /// A relay's ticks have arrived.
+    pub(super) fn on_ticks(&mut self, body: &[u8]) -> Handled {
+        if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
+            return Err(OutOfPlace);
+        }
+        let relayed = self.server.relayed.as_mut().ok_or(OutOfPlace)?;
+        let ticks = decode_server_ticks(body, self.config.seats.into())?;
+        let (report, tick) =
+            (ticks.header.report, ticks.header.tick_near(relayed.known()).ok_or(OutOfPlace)?);
+        if tick <= relayed.known() {
+            self.server.counts.stale += 1;
+            return Ok(());
+        }
+        let Some(first) = relayed.receive(self.now, tick, ticks) else {
+            self.server.counts.refused += 1;
+            return Err(OutOfPlace);
+        };
+        relayed.jitter_buffer.observe(self.now, &self.own.clock, first);
+        self.server.counts.apply(self.now, &mut self.server.updated_at);
+        self.on_report(&report, tick);
+        Ok(())
+    }
+
+    fn on_report(&mut self, report: &Report, tick: Tick) {
+        let received = tick.0.checked_add_signed(i32::from(report.received)).map(Tick);
         // The server cannot have an input that was not committed.
         if let Some(received) = received.filter(|&received| received <= self.own.inputs.next()) {
             let acked = &mut self.link.acked.inputs;
             let inputs = received.since(*acked);
             *acked = received.max(*acked);
-            let processed = Tick(received.0.saturating_sub(head.waiting.into()));
+            let processed = Tick(received.0.saturating_sub(report.waiting.into()));
             self.server.processed = self.server.processed.max(processed);
             self.own.inputs.forget(self.server.processed.min(*acked));
-            let margin_from = received.0.checked_sub(head.margin_tick.into()).map(Tick);
-            if let Some(sealed) =
-                margin_from.filter(|_| head.margin_tick > 0).and_then(|tick| self.own.inputs.committed(tick))
+            let margin_from = received.0.checked_sub(report.margin_tick.into()).map(Tick);
+            if let Some(sealed) = margin_from
+                .filter(|_| report.margin_tick > 0)
+                .and_then(|tick| self.own.inputs.committed(tick))
             {
-                let required_us = sealed.delay_us - i64::from(head.margin) * 100;
+                let required_us = sealed.delay_us - i64::from(report.margin) * 100;
                 self.own.delay.observe_worst(required_us, inputs);
             }
         }
-        self.server.hear_seats(head, tick, |event| self.out.event(event));
+        self.server.hear_seats(report, tick, |event| self.out.event(event));
     }
 
     pub(super) fn on_pong(&mut self, pong: Pong) -> Handled {
@@ -155,9 +187,9 @@ impl Follower {
         if let Some(theirs_us) = theirs_us.filter(|_| matches!(self.phase, Phase::Running)) {
             let has_stalled = self.own.clock.follow(self.own.clock.position_us(self.now) - theirs_us);
             let guess_us = self.delay_guess_us();
-            if let Some(jitter_buffer) = self.server.jitter_buffer.as_mut().filter(|_| has_stalled) {
+            if let Some(relayed) = self.server.relayed.as_mut().filter(|_| has_stalled) {
                 // Ticks came late because the server stalled, not because of the way.
-                jitter_buffer.restart(guess_us);
+                relayed.jitter_buffer.restart(guess_us);
             }
         }
         Ok(())

@@ -1,32 +1,32 @@
-//! A client's knowledge of the server: its states, and its reports on the inputs and seats of all.
+//! A client's knowledge of the server: its states or its ticks, and its reports on the inputs and seats of all.
 
-use super::jitter_buffer::JitterBuffer;
-use super::snapshot_buffer::SnapshotBuffer;
-use crate::event::{Event, Stall, StallCause};
-use crate::play::clock::TickClock;
+use super::relayed::RelayedTicks;
+use super::snapshots::{Snapshots, UpdateCounts};
+use crate::event::Event;
 use crate::time::Time;
+use crate::wire::client_inputs::Notice;
 use crate::wire::message::Seats;
-use crate::wire::update::{TimedInputs, UpdateHead};
-use sim::{HashChain, PlayerId, Tick};
-
-/// Most ticks held back for an even pace; any beyond that run at once.
-const HELD_BACK_MAX: usize = 64;
+use crate::wire::report::Report;
+use sim::{GameState, HashChain, PlayerId, Tick};
 
 pub(super) struct ServerView {
-    pub(super) snapshots: SnapshotBuffer,
+    pub(super) snapshots: Snapshots,
+    /// A relay's ticks, which the caller runs; `None` if the server runs them.
+    pub(super) relayed: Option<RelayedTicks>,
+    /// The tick of the newest state that the caller has taken from a server that is no relay.
+    pub(super) taken: Tick,
+    pub(super) counts: UpdateCounts,
+    /// When the last update was complete.
+    pub(super) updated_at: Option<Time>,
     /// Over the states here after each tick that has run.
     pub(super) chain: HashChain,
-    /// Holds ticks back until they are due; `None` if they run on arrival.
-    pub(super) jitter_buffer: Option<JitterBuffer>,
-    /// Time at which the last tick was handed out.
-    pub(super) handed_at: Time,
     /// The server has processed every input of ours before this one.
     pub(super) processed: Tick,
     /// Number of this client's messages and commands it has rejected.
     pub(super) rejected: u32,
     /// Bound on its error about when the others gave their commands, in microseconds.
     pub(super) error_us: u64,
-    /// Players whose clients are silent, who have left, and who were lost, as of the newest update.
+    /// Players whose clients are silent, who have left, and who were lost, as of the newest report.
     pub(super) seats: [Seats; 3],
     /// The number of ticks that it has run, once it has said goodbye.
     pub(super) finished: Option<Tick>,
@@ -35,12 +35,15 @@ pub(super) struct ServerView {
 }
 
 impl ServerView {
-    pub(super) fn new(now: Time, players: usize, jitter_buffer: Option<JitterBuffer>) -> Self {
+    /// `first` is the state before tick 0.
+    pub(super) fn new(first: &GameState, relayed: Option<RelayedTicks>) -> Self {
         Self {
-            snapshots: SnapshotBuffer::new(players),
+            snapshots: Snapshots::new(first),
+            relayed,
+            taken: Tick(0),
+            counts: UpdateCounts::default(),
+            updated_at: None,
             chain: HashChain::default(),
-            jitter_buffer,
-            handed_at: now,
             processed: Tick(0),
             rejected: 0,
             error_us: 0,
@@ -50,45 +53,47 @@ impl ServerView {
         }
     }
 
-    /// Returns when the next tick that has arrived is due; `None` if there is none or it runs on arrival.
-    pub(super) fn next_due_at(&self, clock: &TickClock) -> Option<Time> {
-        self.due_at(self.snapshots.next()?.0, clock)
+    /// The next tick to run of the newest state that the caller has.
+    pub(super) fn ran(&self) -> Tick {
+        self.relayed.as_ref().map_or(self.taken, RelayedTicks::ran)
     }
 
-    fn due_at(&self, tick: Tick, clock: &TickClock) -> Option<Time> {
-        Some(self.jitter_buffer.as_ref()?.due_at(clock, tick))
+    /// The tick up to which all is known here, which the server need not send again.
+    pub(super) fn updated(&self) -> Tick {
+        self.relayed.as_ref().map_or(self.snapshots.newest(), RelayedTicks::known)
     }
 
-    /// The next tick that has arrived, if it is due: its inputs, and the stall if it is late.
-    pub(super) fn next_due(&mut self, now: Time, clock: &TickClock) -> Option<(TimedInputs, Option<Stall>)> {
-        let (tick, waiting) = self.snapshots.next()?;
-        let due = self.due_at(tick, clock).filter(|_| waiting <= HELD_BACK_MAX);
-        if due.is_some_and(|due| now < due) {
-            return None;
+    /// Whether the world here has diverged and needs a relay's state.
+    pub(super) fn wants_state(&self) -> bool {
+        self.relayed.as_ref().is_some_and(RelayedTicks::wants_state)
+    }
+
+    /// The request that goes with the next inputs.
+    pub(super) fn notice(&self) -> Notice {
+        if self.wants_state() {
+            return Notice::WantsState;
         }
-        let (inputs, came) = self.snapshots.take_next()?;
-        let was_due = due.map(|due| due.max(self.handed_at));
-        self.handed_at = now;
-        let stall = was_due.filter(|&due| now.since(due) >= Stall::LEAST).map(|due| {
-            let cause = if came > due { StallCause::Network } else { StallCause::Computer };
-            Stall { due, ran: now, peer: PlayerId::NONE, cause }
-        });
-        Some((inputs, stall))
+        self.snapshots.lacks().map_or(Notice::Nothing, |(tick, parts)| Notice::Lacks(tick, parts))
     }
 
-    /// Takes what an update says of the seats; what has changed, as events.
-    pub(super) fn hear_seats(&mut self, head: &UpdateHead, tick: Tick, mut tell: impl FnMut(Event)) {
-        self.rejected = head.rejected;
-        let before = core::mem::replace(&mut self.seats, [head.away, head.left, head.lost]);
+    /// Returns how many of this client's inputs for earlier ticks are not part of the newest state that the caller has.
+    pub(super) fn lag(&self) -> u32 {
+        self.relayed.as_ref().map_or(self.snapshots.lag(), RelayedTicks::lag)
+    }
+
+    /// Takes what a report says of the seats; what has changed, as events.
+    pub(super) fn hear_seats(&mut self, report: &Report, tick: Tick, mut tell: impl FnMut(Event)) {
+        self.rejected = report.rejected;
+        let before = core::mem::replace(&mut self.seats, [report.away, report.left, report.lost]);
         let [was_away, had_left, were_lost] = before;
-        for player in head.away.difference(was_away).iter() {
+        for player in report.away.difference(was_away).iter() {
             tell(Event::Silent { player });
         }
-        for player in was_away.difference(head.away).iter() {
+        for player in was_away.difference(report.away).iter() {
             tell(Event::Heard { player });
         }
         for (seats, is_lost) in
-            [(head.left.difference(had_left), false), (head.lost.difference(were_lost), true)]
+            [(report.left.difference(had_left), false), (report.lost.difference(were_lost), true)]
         {
             for player in seats.iter() {
                 tell(Event::Departed { player, tick, is_lost });

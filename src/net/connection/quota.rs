@@ -34,7 +34,7 @@ const fn limit(id: PacketId) -> (u64, u64) {
         // Six a tick: two of a fair match, each twice on a lossy link, and more than one if much is lacking.
         PacketId::PlayerInput => (1440, 360),
         // Eight parts at 60 ticks/s, sent twice.
-        PacketId::GameStateUpdate => (4096, 1024),
+        PacketId::GameStateUpdate | PacketId::ServerTicks => (4096, 1024),
         // Fragments of a state in a desync search, and their acknowledgements; otherwise a few a second.
         PacketId::Acknowledge => (8192, 512),
         // Three pieces a hundredth of a second at the most, and their acknowledgements.

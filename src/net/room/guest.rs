@@ -74,6 +74,8 @@ enum Phase {
     Ready {
         seating: Box<Seating>,
         hash: u64,
+        /// The instant of tick 0 on the host's clock, while that is not known here.
+        start: Option<Start>,
         /// The unheard seats last reported to the host.
         reported: Option<Seats>,
     },
@@ -378,22 +380,24 @@ impl Guest {
             return;
         }
         if let Phase::Preparing(seating) = core::mem::replace(&mut self.phase, Phase::Waiting) {
-            self.phase = Phase::Ready { seating, hash: hash.whole, reported: None };
+            self.phase = Phase::Ready { seating, hash: hash.whole, start: None, reported: None };
         }
         self.report_ready();
         self.take_messages();
     }
 
     /// Reports that the world is built, and again whenever fewer seats are unheard. A seat counts as heard once it has
-    /// answered a ping: then datagrams pass in both directions, and its clock is known. The host is the first to be heard.
+    /// answered a ping: then datagrams pass in both directions, and its clock is known. The host is the first to be heard; a
+    /// server hears no more than that, so its clients report at once: who comes back saves a round trip.
     fn report_ready(&mut self) {
-        let host = self.host();
-        let Phase::Ready { seating, hash, reported } = &mut self.phase else { return };
+        self.agree();
+        let (host, is_served) = (self.host(), self.is_served());
+        let Phase::Ready { seating, hash, reported, .. } = &mut self.phase else { return };
         let is_unheard = |connection: &Connection| connection.clock.ahead_us().is_none();
         let unheard = self.peers.iter().filter(|(_, connection)| is_unheard(connection));
         let unheard: Seats = unheard.map(|(player, _)| player).collect();
         let knows_host = self.peers.get(host).is_some_and(|host| !is_unheard(host));
-        if knows_host && *reported != Some(unheard) {
+        if (knows_host || is_served) && *reported != Some(unheard) {
             *reported = Some(unheard);
             let ready = Ready { round: seating.round, state_hash: *hash, unheard };
             self.peers.send(host, PacketId::Ready, &ready, &mut self.out);
@@ -402,15 +406,20 @@ impl Guest {
 
     /// The host names the instant of tick 0.
     fn on_start(&mut self, start: Start) -> Handled {
-        if !matches!(self.phase, Phase::Ready { .. }) {
-            return Err(OutOfPlace);
-        }
-        let clock = &self.peers.get(self.host()).ok_or(OutOfPlace)?.clock;
-        let begin = clock.local(start.begin_us, self.now).ok_or(OutOfPlace)?;
+        let Phase::Ready { start: of_phase, .. } = &mut self.phase else { return Err(OutOfPlace) };
+        *of_phase = Some(start);
+        self.agree();
+        Ok(())
+    }
+
+    /// Tick 0 is agreed once the host has named its instant and its clock is known.
+    fn agree(&mut self) {
+        let Phase::Ready { start: Some(start), .. } = &self.phase else { return };
+        let clock = self.peers.get(self.host()).map(|host| &host.clock);
+        let Some(begin) = clock.and_then(|clock| clock.local(start.begin_us, self.now)) else { return };
         if let Phase::Ready { seating, hash, .. } = core::mem::replace(&mut self.phase, Phase::Closed) {
             self.phase = Phase::Agreed(Agreed { seating, hash, begin });
         }
-        Ok(())
     }
 
     fn on_bye(&mut self, bye: Bye) -> Handled {

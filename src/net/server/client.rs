@@ -1,10 +1,10 @@
 //! A client as the server sees it: its link, its inputs, and its violations.
 
-use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
+use super::updates::SentUpdate;
 use crate::drop_cause::{DropCause, Handled};
 use crate::event::ClientCounts;
 use crate::play::link::Link;
@@ -99,22 +99,16 @@ pub(super) struct ClientConnection {
     /// The tick of the newest update it has: it knows everything before that. `None` for a client that has
     /// just rejoined and has nothing yet.
     pub(super) updated: Option<Tick>,
-    /// The last update that was sent to it, where the link has an instant for sending it again.
-    pub(super) last_update: SentUpdate,
+    /// The update that it is sent.
+    pub(super) sent: SentUpdate,
+    /// The tick of the newest state that it has been sent: of a relay's ticks, it need not know those before.
+    pub(super) state_sent: Tick,
     /// The recording, once it has asked for it.
     pub(super) stream: Option<Stream>,
     pub(super) counts: ClientCounts,
     refusals: TokenBucket,
     datagrams: TokenBucket,
     pub(super) bits: TokenBucket,
-}
-
-/// An update as it was sent: a second sending has the same bytes, so that parts of both fit together.
-#[derive(Debug, Default)]
-pub(super) struct SentUpdate {
-    pub(super) tick: Tick,
-    pub(super) sending: u8,
-    pub(super) bytes: Vec<u8>,
 }
 
 impl ClientConnection {
@@ -128,7 +122,8 @@ impl ClientConnection {
             standing: Standing::Here,
             departs: false,
             updated: Some(Tick(0)),
-            last_update: SentUpdate::default(),
+            sent: SentUpdate::default(),
+            state_sent: Tick(0),
             stream: None,
             counts: ClientCounts::default(),
             refusals: TokenBucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
@@ -141,7 +136,16 @@ impl ClientConnection {
     pub(super) fn returned(self, mut link: Link) -> Self {
         link.connection.traffic = self.link.connection.traffic;
         let (queue, standing) = (InputQueue::new(), Standing::Here);
-        Self { link, is_ready: false, queue, standing, updated: None, stream: None, ..self }
+        Self {
+            link,
+            is_ready: false,
+            queue,
+            standing,
+            updated: None,
+            sent: SentUpdate::default(),
+            stream: None,
+            ..self
+        }
     }
 
     /// Whether the seat is still this client's.

@@ -6,14 +6,17 @@
 
 mod client;
 mod queue;
+mod relayed;
 mod returning;
 mod running;
+mod snapshots;
 mod updates;
 
 use alloc::boxed::Box;
 use core::time::Duration;
 
 use self::client::{ClientConnection, Clients, Standing};
+use self::relayed::RelayedTicks;
 use self::updates::Updates;
 use crate::connection::SILENT_AFTER;
 use crate::connection::protection::{Opened, OpeningRoom};
@@ -34,9 +37,9 @@ use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
 use crate::wire::message::{Delivery, MatchConfig, PacketId, Seats};
 use crate::wire::sealed::connection_id;
-use crate::wire::update::TimedInputs;
+use crate::wire::server_ticks::TimedInputs;
 use arrayvec::ArrayVec;
-use sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
+use sim::{Event as WorldEvent, GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
 enum Phase {
     Running,
@@ -108,8 +111,8 @@ impl Authority {
         let config = settings.config;
         assert_ne!(config.architecture, Architecture::P2p, "a server's room");
         let is_relay = config.architecture == Architecture::Relay;
-        let mut updates = Updates::new(config.tick_rate, settings.updates, is_relay);
-        updates.begin(state, usize::from(config.seats));
+        let relayed = is_relay.then(|| RelayedTicks::new(config.seats.into()));
+        let updates = Updates::new(config.tick_rate, settings.updates, state, relayed);
         let mut clients = Clients::new(usize::from(config.seats));
         for (player, connection) in peers.take_all() {
             let link = Link::new(player, connection);
@@ -377,23 +380,31 @@ impl Authority {
         Some(ServerTick { timed: TimedInputs { inputs: TickInputs { tick, inputs }, given }, late })
     }
 
-    /// Reports the result of a tick: its inputs as they were played, and the state after it.
+    /// Reports the result of a tick: its inputs as they were played, and the state after it with its events.
     ///
     /// # Panics
     /// If it is not the tick that was polled last.
-    pub fn report(&mut self, now: Time, timed: &TimedInputs, hash: &StateHash, state: &GameState) {
+    pub fn report(
+        &mut self,
+        now: Time,
+        timed: &TimedInputs,
+        (hash, state): (&StateHash, &GameState),
+        events: &[WorldEvent],
+    ) {
         self.now = self.now.max(now);
         let inputs = &timed.inputs;
         assert_eq!(inputs.tick.plus(1), self.ticks.next, "ticks are reported in order");
         self.ticks.ran = self.ticks.next;
         self.ticks.chain = self.ticks.chain.then(hash.whole);
-        self.updates.keep(timed, hash.whole);
+        self.updates.keep(timed, hash.whole, events);
         let is_last = self.ticks.end.is_some_and(|end| self.ticks.ran >= end);
         if is_last || self.updates.is_state_due(self.wants_state()) {
             self.updates.keep_state(hash, state);
         }
         if is_last || self.updates.is_due() {
             self.send_updates();
+        } else {
+            self.continue_updates();
         }
         if is_last {
             self.begin_ending(End::Finished);

@@ -64,11 +64,11 @@ impl Authority {
             self.dismiss(seat, Bye::StartState);
             return Ok(());
         }
-        // A client that does not know this clock yet reports again once it does.
         client.is_ready = ready.unheard.is_empty();
         if client.is_ready {
             let start = Start { begin_us: self.ticks.begin.0 };
             self.send(seat, PacketId::Start, &start);
+            self.send_update(seat);
         }
         Ok(())
     }

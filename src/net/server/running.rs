@@ -10,7 +10,7 @@ use crate::event::{End, Event};
 use crate::play::stream::Stream;
 use crate::room::chat::LINES_WAITING_MAX;
 use crate::timer::Timer;
-use crate::wire::client_inputs::decode_client_inputs;
+use crate::wire::client_inputs::{Notice, decode_client_inputs};
 use crate::wire::given::{GIVEN_UNKNOWN, Given, stamp};
 use crate::wire::message::{Bye, Chat, FetchHistory, PacketId, decode};
 use sim::{Command, PlayerId, PlayerInput, Tick};
@@ -82,7 +82,7 @@ impl Authority {
             return Err(OutOfPlace);
         }
         let newest = client.updated.max(Some(updated).filter(|&updated| updated > Tick(0)));
-        let newest = newest.filter(|_| !header.wants_state);
+        let newest = newest.filter(|_| header.notice != Notice::WantsState);
         if client.queue.received().is_none() && header.count > 0 {
             if first > next.plus(crate::wire::limits::QUEUE_TICKS)
                 || (newest == Some(Tick(0)) && first > Tick(0))
@@ -106,6 +106,9 @@ impl Authority {
             client.counts.inputs = client.counts.inputs.saturating_add(received.since(lacked));
             client.counts.late += came.filter(|&number| self.ticks.clock.at(number) < now).count() as u32;
             client.link.margin.note(lacked, self.ticks.clock.at(lacked).minus(now));
+        }
+        if let Notice::Lacks(tick, parts) = header.notice {
+            self.send_lacked(seat, tick, &parts);
         }
         if is_whole { Ok(()) } else { Err(DropCause::TooFarAhead) }
     }

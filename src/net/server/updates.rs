@@ -1,99 +1,130 @@
-//! The history that the server keeps for its updates, and the updates themselves.
+//! When updates are due, and their sending: a server's states to each client, or a relay's ticks.
 //!
-//! A relay's update is one datagram: the inputs that the client lacks, the oldest first, and the hash of the
-//! state that they lead to. Only a client that has no state to continue from gets one, as from any server.
+//! Only a client that has no state to continue from gets one from a relay.
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
+use super::Authority;
 use super::client::{ClientConnection, Standing};
-use super::{Authority, Phase};
+use super::relayed::RelayedTicks;
+use super::snapshots::Snapshots;
 use crate::connection::LOSSY_PER_MILLE;
+use crate::time::Time;
 use crate::timer::Timer;
 use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
-use crate::wire::message::{Body, PacketId, Seats};
-use crate::wire::update::{
-    HeldControls, PART_HEADER_BYTES, PIECE_BYTES_MAX, StateForm, TimedInputs, UPDATE_BYTES_MAX,
-    UPDATE_TICKS_MAX, UpdateHead, UpdatePart, encode_update,
-};
-use sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickRate};
+use crate::wire::message::{Body, PacketId};
+use crate::wire::report::Report;
+use crate::wire::server_ticks::TimedInputs;
+use crate::wire::update::{PART_HEADER_BYTES, PIECE_BYTES_MAX, PartSet, UPDATE_TICKS_MAX, UpdatePart};
+use sim::{Event, GameState, StateHash, Tick, TickRate};
 
-/// States kept as delta bases: a client acknowledges each within a round trip.
-const BASES: usize = 32;
-/// Most ticks of inputs that a relay sends in one datagram: a client that acknowledges within a second is
-/// never delayed by this.
-const RELAYED_TICKS_MAX: u32 = 64;
+/// Most parts of an update that a client is sent in a tick: a larger one is spread over several, so that it does not
+/// fill a queue, and the client gets its updates at a lower rate.
+const PARTS_A_TICK_MAX: usize = 4;
+/// Parts of the largest update that may be overtaken: each part that is lost costs all of it, so that of more than these
+/// the lost ones are sent again, and the next update waits.
+const OVERTAKEN_PARTS_MAX: usize = 8;
 /// IP and UDP headers, which count toward a link's bandwidth.
 const HEADERS_BYTES: usize = 28;
+/// Time beyond a round trip after which a part that has not arrived counts as lost, in microseconds.
+const LACKED_AFTER_US: i64 = 10_000;
+/// Longest time for which a large update waits for its acknowledgement before a newer one begins, beyond two round trips.
+const ACKNOWLEDGED_WITHIN_US: i64 = 250_000;
 
-/// The last ticks and states.
+/// What is sent to clients, and when.
 pub(super) struct Updates {
     rate: TickRate,
     /// States per second; unless this is a relay, also updates.
     per_s: u32,
-    /// Whether this is a relay: inputs are sent after every tick, and states only to clients that have none.
-    is_relay: bool,
-    /// The state before tick 0, which every client builds for itself.
-    first: GameState,
-    states: Vec<StoredSnapshot>,
-    newest: usize,
-    past: Vec<Past>,
+    snapshots: Snapshots,
+    /// A relay's ticks: they are sent after each, and states only to clients that have none.
+    relayed: Option<RelayedTicks>,
     /// Ticks that have run.
     ran: Tick,
-    coder: DeltaCoder,
     bytes: Vec<u8>,
-    players: usize,
-    /// Number of times that the last update has been sent.
-    sending: u8,
 }
 
-/// A tick that has run.
-struct Past {
-    timed: TimedInputs,
-    /// The hash of the state after it.
-    hash: u64,
-}
-
-/// A state, and the next tick to run of it.
-struct StoredSnapshot {
+/// An update as it is sent: what is sent again has the same bytes, so that parts of both fit together.
+#[derive(Debug, Default)]
+pub(super) struct SentUpdate {
     tick: Tick,
-    hash: u64,
-    state: GameState,
+    /// Number of updates of this tick that began before.
+    sending: u8,
+    bytes: Vec<u8>,
+    /// When each part was sent last.
+    sent_at: Vec<Option<Time>>,
 }
 
-impl Updates {
-    pub(super) fn new(rate: TickRate, per_s: u32, is_relay: bool) -> Self {
-        Self {
-            rate,
-            per_s: per_s.max(1),
-            is_relay,
-            first: GameState::default(),
-            states: Vec::with_capacity(BASES),
-            newest: 0,
-            past: Vec::with_capacity(UPDATE_TICKS_MAX),
-            ran: Tick(0),
-            coder: DeltaCoder::default(),
-            bytes: Vec::with_capacity(UPDATE_BYTES_MAX),
-            players: 0,
-            sending: 0,
+impl SentUpdate {
+    /// Begins to send the bytes that are in place.
+    fn begin(&mut self, tick: Tick) {
+        self.sending = if tick == self.tick { self.sending.wrapping_add(1) } else { 0 };
+        self.tick = tick;
+        self.sent_at.clear();
+        self.sent_at.resize(self.parts(), None);
+    }
+
+    fn parts(&self) -> usize {
+        self.bytes.len().div_ceil(PIECE_BYTES_MAX)
+    }
+
+    fn is_of(&self, tick: u16) -> bool {
+        UpdatePart::new(0, 1, 0, self.tick).tick == tick
+    }
+
+    /// The part that is sent next, if one is left.
+    fn next_part(&self) -> Option<usize> {
+        self.sent_at.iter().position(Option::is_none)
+    }
+
+    /// What has not begun begins with a newer state.
+    fn give_up_unbegun(&mut self) {
+        if self.next_part() == Some(0) {
+            self.sent_at.clear();
         }
     }
 
-    /// The state before tick 0.
-    pub(super) fn begin(&mut self, state: &GameState, players: usize) {
-        self.first = state.clone();
-        self.players = players;
+    /// Whether a newer update may begin: all parts have been sent, and a client that may ask for lost parts of a large one
+    /// has had the time for it.
+    fn is_through(&self, now: Time, updated: Option<Tick>, way_us: i64) -> bool {
+        let Some(last) = self.sent_at.last() else { return true };
+        let Some(last) = last else { return false };
+        self.parts() <= OVERTAKEN_PARTS_MAX
+            || updated >= Some(self.tick)
+            || now.minus(*last) > 4 * way_us + ACKNOWLEDGED_WITHIN_US
+    }
+
+    /// Returns the size of a part on a link, in bits.
+    fn bits_of(&self, part: usize) -> u64 {
+        let piece = self.bytes.chunks(PIECE_BYTES_MAX).nth(part).map_or(0, <[u8]>::len);
+        bits_of(PART_HEADER_BYTES + piece)
+    }
+
+    /// The body of a part.
+    fn part(&self, part: usize) -> Option<Body> {
+        let piece = self.bytes.chunks(PIECE_BYTES_MAX).nth(part)?;
+        let header = UpdatePart::new(part as u8, self.parts() as u16, self.sending, self.tick);
+        Some(header.encode().into_iter().chain(piece.iter().copied()).collect())
+    }
+}
+
+impl Updates {
+    /// `first` is the state before tick 0.
+    pub(super) fn new(rate: TickRate, per_s: u32, first: &GameState, relayed: Option<RelayedTicks>) -> Self {
+        let (per_s, snapshots) = (per_s.max(1), Snapshots::new(first));
+        Self { rate, per_s, snapshots, relayed, ran: Tick(0), bytes: Vec::new() }
     }
 
     /// Whether an update is due now.
     pub(super) fn is_due(&self) -> bool {
-        self.is_relay || self.is_turn()
+        self.relayed.is_some() || self.is_turn()
     }
 
     /// Whether the current state must be kept; `is_wanted` if a client cannot continue from its own state.
     pub(super) fn is_state_due(&self, is_wanted: bool) -> bool {
-        self.is_turn() && (is_wanted || !self.is_relay)
+        self.is_turn() && (is_wanted || self.relayed.is_none())
     }
 
     /// Whether another state's share of a second has passed with this tick.
@@ -104,174 +135,126 @@ impl Updates {
 
     /// Whether a client whose newest update is `updated` can continue from its own state.
     pub(super) fn continues(&self, updated: Option<Tick>) -> bool {
-        // The controls held before the first of them must be known, too.
+        // The controls held before the first of a relay's ticks must be known, too.
         updated.is_some_and(|known| (self.ran.since(known) as usize) < UPDATE_TICKS_MAX)
     }
 
-    /// A tick has run, and led to this hash.
-    pub(super) fn keep(&mut self, timed: &TimedInputs, hash: u64) {
-        let tick = timed.inputs.tick;
-        self.ran = tick.plus(1);
-        match self.past.get_mut(tick.0 as usize % UPDATE_TICKS_MAX) {
-            Some(past) => {
-                past.timed.clone_from(timed);
-                past.hash = hash;
-            }
-            None => self.past.push(Past { timed: timed.clone(), hash }),
+    /// A tick has run, with these events, and led to this hash.
+    pub(super) fn keep(&mut self, timed: &TimedInputs, hash: u64, events: &[Event]) {
+        self.ran = timed.inputs.tick.plus(1);
+        match &mut self.relayed {
+            Some(relayed) => relayed.keep(timed, hash),
+            None => self.snapshots.keep(timed, events),
         }
     }
 
     /// Keeps the current state, unless it is kept already.
     pub(super) fn keep_state(&mut self, hash: &StateHash, state: &GameState) {
-        let tick = self.ran;
-        if self.states.get(self.newest).is_some_and(|kept| kept.tick == tick) {
-            return;
-        }
-        if self.states.len() < BASES {
-            self.newest = self.states.len();
-            self.states.push(StoredSnapshot { tick, hash: hash.whole, state: state.clone() });
-            return;
-        }
-        self.newest = (self.newest + 1) % BASES;
-        if let Some(kept) = self.states.get_mut(self.newest) {
-            (kept.tick, kept.hash) = (tick, hash.whole);
-            kept.state.copy_from(state);
-        }
-    }
-
-    fn past(&self, tick: Tick) -> Option<&Past> {
-        self.past.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|past| past.timed.inputs.tick == tick)
-    }
-
-    fn inputs_between(&self, from: Tick, to: Tick) -> ArrayVec<&TimedInputs, UPDATE_TICKS_MAX> {
-        (from.0..to.0).filter_map(|tick| Some(&self.past(Tick(tick))?.timed)).collect()
-    }
-
-    /// The controls held in the tick before `tick`.
-    fn held_before(&self, tick: Tick) -> HeldControls {
-        let before = tick.0.checked_sub(1).and_then(|before| self.past(Tick(before)));
-        let held = |player: usize| {
-            let input = before.and_then(|past| past.timed.inputs.inputs.get(player));
-            input.map_or(HeroControl::default(), |input| input.hero)
-        };
-        (0..self.players).map(held).collect()
-    }
-
-    /// Encodes an update for a client whose newest update is `updated`, and returns its tick; `None` if it is
-    /// too large, or if the client needs a state and there is none yet.
-    fn encode(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
-        match updated {
-            Some(known) if self.is_relay && self.continues(updated) => Some(self.encode_inputs(known, head)),
-            _ => self.encode_state(updated, head),
-        }
-    }
-
-    /// The inputs from `known` on, as many as fit into one datagram.
-    fn encode_inputs(&mut self, known: Tick, head: impl Fn(Tick) -> UpdateHead) -> Tick {
-        let held = self.held_before(known);
-        let mut count = self.ran.since(known).min(RELAYED_TICKS_MAX);
-        loop {
-            let tick = known.plus(count);
-            let hash = self.past(Tick(tick.0.saturating_sub(1))).map_or(0, |past| past.hash);
-            let head = UpdateHead { carried: StateForm::Inputs, continues: true, hash, ..head(tick) };
-            let mut bytes = core::mem::take(&mut self.bytes);
-            bytes.clear();
-            encode_update(&head, &held, self.inputs_between(known, tick).iter().copied(), &mut bytes);
-            self.bytes = bytes;
-            // Those of a single tick always fit.
-            if self.bytes.len() <= PIECE_BYTES_MAX || count == 1 {
-                return tick;
-            }
-            count /= 2;
-        }
-    }
-
-    /// The current state, and the inputs that lead to it from the state of `updated`.
-    fn encode_state(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
-        let kept = self.states.get(self.newest).filter(|kept| kept.tick == self.ran)?;
-        let (mut bytes, mut coder) = (core::mem::take(&mut self.bytes), core::mem::take(&mut self.coder));
-        let known = updated.unwrap_or(Tick(0));
-        let base = self.states.iter().find(|state| state.tick == known && known < kept.tick);
-        let (base_tick, base) = base.map_or((Tick(0), &self.first), |base| (base.tick, &base.state));
-        let behind = kept.tick.since(base_tick);
-        // A client that has rejoined cannot use earlier inputs.
-        let continues = self.continues(updated);
-        let from = if continues { known } else { Tick(kept.tick.0.saturating_sub(1)) };
-        let held = if continues {
-            self.held_before(from)
-        } else {
-            (0..self.players).map(|_| HeroControl::default()).collect()
-        };
-        let (carried, hash) = (StateForm::Since(behind), kept.hash);
-        let head = UpdateHead { carried, continues, hash, ..head(kept.tick) };
-        bytes.clear();
-        encode_update(&head, &held, self.inputs_between(from, kept.tick).iter().copied(), &mut bytes);
-        coder.encode(base, &kept.state, &mut bytes);
-        let fits = bytes.len() <= UPDATE_BYTES_MAX;
-        (self.bytes, self.coder) = (bytes, coder);
-        fits.then_some(self.ran)
+        self.snapshots.keep_state(self.ran, hash, state);
     }
 }
 
 impl Authority {
     /// Sends the last state again.
     pub(super) fn send_last_again(&mut self) {
-        self.updates.sending = self.updates.sending.wrapping_add(1);
         self.send_updates();
     }
 
     /// Sends every playing client what is new to it.
     pub(super) fn send_updates(&mut self) {
+        for seat in 0..self.clients.len() {
+            self.send_update(seat);
+        }
+    }
+
+    /// Sends a client what is new to it, if it plays.
+    pub(super) fn send_update(&mut self, seat: usize) {
         let away = self.seats_of(|client| matches!(client.standing, Standing::Away { .. }));
         let left = self.seats_of(|client| client.standing == Standing::Left);
         let lost = self.seats_of(|client| client.standing == Standing::Lost);
-        for seat in 0..self.clients.len() {
-            let Some(client) = self.clients.at_mut(seat).filter(|client| client.is_playing()) else {
-                continue;
-            };
-            if client.updated >= Some(self.updates.ran) {
-                continue;
-            }
-            let head = |tick| UpdateHead { away, left, lost, ..head_of(client, tick) };
-            match self.updates.encode(client.updated, head) {
-                Some(tick) => self.send_parts(seat, tick),
-                // A relay keeps states less often than it sends.
-                None if self.updates.is_relay => {}
-                None => client.counts.skipped += 1,
-            }
+        let Some(client) = self.clients.at_mut(seat).filter(|client| client.is_playing()) else { return };
+        let (now, ran, updates) = (self.now, self.updates.ran, &mut self.updates);
+        if client.updated >= Some(ran) {
+            return;
         }
+        let report = |tick| Report { away, left, lost, ..report_of(client, tick) };
+        if let (Some(relayed), true) = (&updates.relayed, updates.continues(client.updated)) {
+            let (known, mut bytes) =
+                (client.updated.unwrap_or_default(), core::mem::take(&mut updates.bytes));
+            let continues = known > client.state_sent;
+            relayed.encode((known, ran), continues, report, &mut bytes);
+            self.send_ticks(seat, &bytes);
+            self.updates.bytes = bytes;
+            return;
+        }
+        if client.sent.is_through(now, client.updated, client.link.connection.rtt.longest_way_us()) {
+            let mut bytes = core::mem::take(&mut client.sent.bytes);
+            let report = |tick| Report { away, left, lost, ..report_of(client, tick) };
+            // A relay's ticks continue from the newest.
+            let oldest = if updates.relayed.is_some() { ran } else { Tick(0) };
+            let encoded = updates.snapshots.encode(oldest, client.updated, report, &mut bytes);
+            client.sent.bytes = bytes;
+            let Some(tick) = encoded else {
+                // A relay keeps states less often than it sends.
+                client.counts.skipped += u32::from(updates.relayed.is_none());
+                return;
+            };
+            client.sent.begin(tick);
+            client.state_sent = tick;
+        }
+        self.send_parts(seat);
     }
 
-    fn send_parts(&mut self, seat: usize, tick: Tick) {
-        let is_last = matches!(self.phase, Phase::Ending { .. }) || self.ticks.end == Some(tick);
-        let bytes = core::mem::take(&mut self.updates.bytes);
-        let sending = self.updates.sending % 4;
-        let is_repeated = self.settings.repeat_updates && !self.updates.is_relay;
-        let half_a_tick = Duration::from_micros(self.ticks.clock.tick_us().unsigned_abs() / 2);
+    fn send_ticks(&mut self, seat: usize, bytes: &[u8]) {
+        let now = self.now;
         let Some(client) = self.clients.at_mut(seat) else { return };
-        client.link.connection.timers.set(Timer::Repeat, None);
-        if client.bits.overdraw(self.now, bits_of(&bytes)) || is_last {
+        if client.bits.overdraw(now, bits_of(bytes.len())) {
             client.link.margin.least = None;
-            if is_repeated && client.link.connection.lost_there > LOSSY_PER_MILLE {
-                client.link.connection.timers.set(Timer::Repeat, self.now.plus(half_a_tick));
-                (client.last_update.tick, client.last_update.sending) = (tick, sending);
-                client.last_update.bytes.clone_from(&bytes);
-            }
-            self.send_pieces(seat, tick, sending, &bytes);
+            let body: Body = bytes.iter().copied().collect();
+            self.send_body(seat, PacketId::ServerTicks, &body);
         } else {
             client.counts.skipped += 1;
         }
-        self.updates.bytes = bytes;
     }
 
-    fn send_pieces(&mut self, seat: usize, tick: Tick, sending: u8, bytes: &[u8]) {
-        let pieces = bytes.chunks(PIECE_BYTES_MAX);
-        let parts = pieces.len() as u8;
-        for (part, piece) in pieces.enumerate() {
-            let head = UpdatePart { part: part as u8, parts, sending, tick: tick.0 as u16 };
-            let body: Body = head.encode().into_iter().chain(piece.iter().copied()).collect();
-            self.send_body(seat, PacketId::GameStateUpdate, &body);
+    /// Continues the updates that are spread over several ticks.
+    pub(super) fn continue_updates(&mut self) {
+        for seat in 0..self.clients.len() {
+            if self.clients.at(seat).is_some_and(|client| client.is_playing()) {
+                self.send_parts(seat);
+            }
         }
+    }
+
+    /// Sends the next parts of an update, as many as a tick and the limit of bandwidth have room for.
+    fn send_parts(&mut self, seat: usize) {
+        let now = self.now;
+        let is_repeated = self.settings.repeat_updates && self.updates.relayed.is_none();
+        let half_a_tick = Duration::from_micros(self.ticks.clock.tick_us().unsigned_abs() / 2);
+        for _ in 0..PARTS_A_TICK_MAX {
+            let Some(client) = self.clients.at_mut(seat) else { return };
+            let Some(part) = client.sent.next_part() else { return };
+            if !client.bits.overdraw(now, client.sent.bits_of(part)) {
+                client.counts.skipped += u32::from(part == 0);
+                client.sent.give_up_unbegun();
+                return;
+            }
+            if part == 0 {
+                client.link.margin.least = None;
+                let is_lossy = is_repeated && client.link.connection.lost_there > LOSSY_PER_MILLE;
+                let at = is_lossy.then(|| now.plus(half_a_tick));
+                client.link.connection.timers.set(Timer::Repeat, at);
+            }
+            self.send_part(seat, part);
+        }
+    }
+
+    fn send_part(&mut self, seat: usize, part: usize) {
+        let now = self.now;
+        let Some(sent) = self.clients.at_mut(seat).map(|client| &mut client.sent) else { return };
+        let Some((body, at)) = sent.part(part).zip(sent.sent_at.get_mut(part)) else { return };
+        *at = Some(now);
+        self.send_body(seat, PacketId::GameStateUpdate, &body);
     }
 
     /// Sends updates a second time where that is due, unless they have been acknowledged, or the limit of bandwidth leaves
@@ -285,46 +268,65 @@ impl Authority {
                 continue;
             }
             timers.set(Timer::Repeat, None);
-            let last = core::mem::take(&mut client.last_update);
-            let is_lacked = client.is_playing() && client.updated < Some(last.tick);
-            if is_lacked && client.bits.take(now, bits_of(&last.bytes)) {
-                self.send_pieces(seat, last.tick, last.sending, &last.bytes);
+            let is_lacked = client.is_playing() && client.updated < Some(client.sent.tick);
+            let (parts, sent) = (0..client.sent.parts(), &client.sent);
+            let bits = parts.clone().map(|part| sent.bits_of(part)).sum();
+            if is_lacked && sent.next_part().is_none() && client.bits.take(now, bits) {
                 self.out.traffic.retransmissions += 1;
+                parts.for_each(|part| self.send_part(seat, part));
             }
-            if let Some(client) = self.clients.at_mut(seat) {
-                client.last_update = last;
+        }
+    }
+
+    /// A client says which parts of a large update it lacks: those that should have arrived are sent again.
+    pub(super) fn send_lacked(&mut self, seat: usize, tick: u16, lacked: &PartSet) {
+        let now = self.now;
+        let Some(client) = self.clients.at_mut(seat).filter(|client| client.is_playing()) else { return };
+        let way_us = client.link.connection.rtt.longest_way_us();
+        if !client.sent.is_of(tick) || client.sent.parts() <= OVERTAKEN_PARTS_MAX {
+            return;
+        }
+        let is_lost = |&part: &usize| {
+            let at = client.sent.sent_at.get(part).copied().flatten();
+            lacked.contains(part as u8) && at.is_some_and(|at| now.minus(at) > 2 * way_us + LACKED_AFTER_US)
+        };
+        let lost: ArrayVec<usize, PARTS_A_TICK_MAX> =
+            (0..client.sent.parts()).filter(is_lost).take(PARTS_A_TICK_MAX).collect();
+        for part in lost {
+            let Some(client) = self.clients.at_mut(seat) else { return };
+            if !client.bits.overdraw(now, client.sent.bits_of(part)) {
+                return;
             }
+            self.out.traffic.retransmissions += 1;
+            self.send_part(seat, part);
         }
     }
 }
 
-/// Returns the size of an update of `bytes` on a link, with all headers.
-fn bits_of(bytes: &[u8]) -> u64 {
-    let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES + TAG_BYTES;
-    8 * (bytes.len() + bytes.len().div_ceil(PIECE_BYTES_MAX) * each) as u64
+/// Returns the size of a datagram with a body of `bytes` on a link, in bits.
+const fn bits_of(bytes: usize) -> u64 {
+    8 * (HEADERS_BYTES + ENVELOPE_BYTES + bytes + TAG_BYTES) as u64
 }
 
-/// The header of the update of `tick` for this client; the fields on its content are filled in when it is
-/// encoded.
-fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
+/// The report as of `tick` to this client, without the seats of others.
+fn report_of(client: &ClientConnection, tick: Tick) -> Report {
     let received = client.queue.received().unwrap_or(tick);
     let less = i64::from(received.0) - i64::from(tick.0);
     let (margin_tick, margin) = client.link.margin.least.map_or((0, 0), |(of, margin_us)| {
         let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
         (received.since(of) as u16, tenths as i16)
     });
-    UpdateHead {
-        carried: StateForm::Inputs,
-        continues: false,
+    Report {
         received: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
-        waiting: received.since(client.queue.processed()) as u16,
+        // Before its first input nothing waits.
+        waiting: client
+            .queue
+            .received()
+            .map_or(0, |received| received.since(client.queue.processed()) as u16),
         margin_tick,
         margin: if margin_tick == 0 { 0 } else { margin },
         rejected: client.counts.rejected,
-        away: Seats::default(),
-        left: Seats::default(),
-        lost: Seats::default(),
-        hash: 0,
+        ..Report::default()
     }
 }
 
@@ -332,17 +334,17 @@ fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
 mod tests {
     use super::*;
 
+    fn updates(rate: TickRate, per_s: u32) -> Updates {
+        Updates::new(rate, per_s, &GameState::default(), None)
+    }
+
     #[test]
     fn inputs_continue_only_from_a_tick_that_is_kept() {
-        let mut updates = Updates::new(TickRate::HZ_60, 20, false);
-        for tick in 0..300 {
-            updates.keep(&sim::TickInputs::idle(Tick(tick), 2).into(), 0);
-        }
-        let known = |behind: u32| Tick(300 - behind);
-        let is_remembered = |from: Tick| updates.past(Tick(from.0 - 1)).is_some();
+        let mut updates = updates(TickRate::HZ_60, 20);
+        updates.ran = Tick(300);
         for behind in 1..=UPDATE_TICKS_MAX as u32 + 2 {
-            let from = known(behind);
-            assert_eq!(updates.continues(Some(from)), is_remembered(from), "{behind} ticks behind");
+            let continues = updates.continues(Some(Tick(300 - behind)));
+            assert_eq!(continues, behind < UPDATE_TICKS_MAX as u32, "{behind} ticks behind");
         }
         assert!(!updates.continues(None));
     }
@@ -351,7 +353,7 @@ mod tests {
     fn there_are_as_many_updates_a_second_as_were_asked_for() {
         for (hz, per_s) in [30, 40, 50, 60].into_iter().flat_map(|hz| (1..=60).map(move |per_s| (hz, per_s)))
         {
-            let mut updates = Updates::new(TickRate::new(hz).expect("a rate"), per_s, false);
+            let mut updates = updates(TickRate::new(hz).expect("a rate"), per_s);
             let due = (1..=10 * hz).filter(|&ran| {
                 updates.ran = Tick(ran);
                 updates.is_due()

@@ -1,17 +1,19 @@
 //! The body of a PlayerInput datagram to a server: the tick of the newest update received, and the inputs
 //! that the server has not acknowledged.
 //!
-//! `[count | wants_state << 7][first u16][updated]`, then the inputs as in lockstep. An input's sequence
-//! number is the tick for which it was committed.
+//! `[count | has_notice << 7][first u16][updated]([notice])`, then the inputs as in lockstep. An input's sequence
+//! number is the tick for which it was committed. The notice is `[bytes][tick u16][parts…]` for the parts that an update
+//! lacks, a bit for each and the lowest first, or a single 0 for a client that needs a state.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::input::{Inputs, append_inputs};
 use super::inputs::nearest;
 use super::message::{Body, Malformed, append, decode_first};
+use super::update::PartSet;
 use sim::Tick;
 
 /// Most bytes of the head.
-pub(crate) const CLIENT_HEADER_BYTES_MAX: usize = 1 + 2 + 3;
+pub(crate) const CLIENT_HEADER_BYTES_MAX: usize = 1 + 2 + 3 + 1 + 2 + PartSet::BYTES;
 
 /// The head of a client's PlayerInput datagram: `count` inputs follow it, numbered from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +25,24 @@ pub struct ClientInputsHeader {
     /// The tick of the newest update that is complete here, less the number of the first input; the start of
     /// the match if there is none yet.
     pub updated: i16,
-    /// Whether the world here has diverged and needs the server's state, where updates carry inputs alone.
-    pub wants_state: bool,
+    /// A request to the server.
+    pub notice: Notice,
+}
+
+/// A client's request to its server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notice {
+    /// None.
+    #[default]
+    Nothing,
+    /// The world here has diverged from a relay's and needs its state.
+    WantsState,
+    /// Of the update of the tick with these low 14 bits these parts have not arrived.
+    Lacks(u16, PartSet),
 }
 
 /// The flag in the byte that counts the inputs.
-const WANTS_STATE: u8 = 0x80;
+const HAS_NOTICE: u8 = 0x80;
 
 impl ClientInputsHeader {
     /// The full number of the first input: the number nearest to `near` with this low half.
@@ -48,9 +62,18 @@ pub fn encode_client_inputs<'a>(
     inputs: impl Iterator<Item = Option<&'a [u8]>>,
 ) -> Body {
     let mut body = Body::new();
-    body.push(header.count | if header.wants_state { WANTS_STATE } else { 0 });
+    body.push(header.count | if header.notice == Notice::Nothing { 0 } else { HAS_NOTICE });
     body.extend(header.first.to_le_bytes());
     append(&mut body, &header.updated);
+    match header.notice {
+        Notice::Nothing => {}
+        Notice::WantsState => body.push(0),
+        Notice::Lacks(tick, parts) => {
+            body.push(parts.bytes().len() as u8);
+            body.extend(tick.to_le_bytes());
+            body.extend(parts.bytes().iter().copied());
+        }
+    }
     append_inputs(&mut body, inputs.take(usize::from(header.count)));
     body
 }
@@ -64,9 +87,24 @@ pub fn decode_client_inputs(body: &[u8]) -> Result<(ClientInputsHeader, Inputs<'
     let (&first_byte, rest) = body.split_first().ok_or(malformed)?;
     let (first, rest) = rest.split_first_chunk().ok_or(malformed)?;
     let (updated, rest) = decode_first(rest)?;
-    let (count, wants_state) = (first_byte & !WANTS_STATE, first_byte & WANTS_STATE != 0);
-    let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated, wants_state };
+    let count = first_byte & !HAS_NOTICE;
+    let (notice, rest) = if first_byte & HAS_NOTICE == 0 {
+        (Notice::Nothing, rest)
+    } else {
+        read_notice(rest).ok_or(malformed)?
+    };
+    let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated, notice };
     Ok((header, Inputs::of_datagram(rest, count)?))
+}
+
+fn read_notice(bytes: &[u8]) -> Option<(Notice, &[u8])> {
+    let (&length, rest) = bytes.split_first()?;
+    if length == 0 {
+        return Some((Notice::WantsState, rest));
+    }
+    let (tick, rest) = rest.split_first_chunk()?;
+    let (parts, rest) = rest.split_at_checked(length.into())?;
+    Some((Notice::Lacks(u16::from_le_bytes(*tick), PartSet::of_bytes(parts)?), rest))
 }
 
 #[cfg(test)]
@@ -76,18 +114,29 @@ mod tests {
     #[test]
     fn headers_of_any_numbers_round_trip() {
         for (count, updated) in [(0, 0), (1, -9), (64, i16::MIN), (8, i16::MAX)] {
-            let header = ClientInputsHeader { first: 65_530, count, updated, wants_state: updated < 0 };
+            let lacks = Notice::Lacks(9_000, PartSet::of_bytes(&[0, 5]).expect("canonical"));
+            let notice = match count {
+                0 => Notice::Nothing,
+                8 => lacks,
+                _ => Notice::WantsState,
+            };
+            let header = ClientInputsHeader { first: 65_530, count, updated, notice };
             let body = encode_client_inputs(&header, core::iter::repeat(None));
             assert!(body.len() <= CLIENT_HEADER_BYTES_MAX + 1);
             let (read, inputs) = decode_client_inputs(&body).expect("canonical");
             assert_eq!((read, inputs.count()), (header, usize::from(count)));
         }
         assert_eq!(
-            ClientInputsHeader { first: 5, count: 0, updated: 0, wants_state: false }
+            ClientInputsHeader { first: 5, count: 0, updated: 0, notice: Notice::Nothing }
                 .first_near(Tick(65_530)),
             Some(Tick(65_541))
         );
         assert!(decode_client_inputs(&[65, 0, 0, 0]).is_err(), "too many");
         assert!(decode_client_inputs(&[0, 0, 0, 0x80, 0]).is_err(), "not canonical");
+        assert!(
+            decode_client_inputs(&[0x80, 0, 0, 0, 2, 0, 0, 5, 0]).is_err(),
+            "a part set that could be shorter"
+        );
+        assert!(decode_client_inputs(&[0x80, 0, 0, 0, 2, 0, 0, 5]).is_err(), "cut");
     }
 }

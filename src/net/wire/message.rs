@@ -29,7 +29,7 @@ use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 12;
+pub const PROTOCOL_VERSION: u16 = 13;
 
 /// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ packets! {
     /// [`InputsHeader`](crate::InputsHeader), or to a server [`ClientInputsHeader`](crate::ClientInputsHeader),
     /// and the inputs themselves.
     PlayerInput = 0x01, Datagram;
-    /// A part of an update: [`UpdateHead`](crate::UpdateHead), inputs and a delta of states.
+    /// A part of an update: [`UpdateHeader`](crate::UpdateHeader), commands, events and a delta of states.
     GameStateUpdate = 0x02, Datagram;
     /// [`JoinRequest`].
     JoinRequest = 0x03, Unconnected;
@@ -141,6 +141,8 @@ packets! {
     FetchHistory = 0x28, Reliable;
     /// Acknowledgement and fragments of the bulk lane.
     Bulk = 0x29, Datagram;
+    /// [`ServerTicksHeader`](crate::ServerTicksHeader), and the inputs of the ticks: from a relay.
+    ServerTicks = 0x2a, Datagram;
 }
 
 /// Bytes that are not a valid message of this protocol.

@@ -1,52 +1,69 @@
-//! GameStateUpdate: the state of one tick as a delta from a state that the client has, the inputs that led to
-//! it, and the server's report on the client's own inputs. An update that does not fit into one datagram is
-//! split into parts. A relay's update has the inputs alone: the client computes the state itself.
+//! GameStateUpdate: the state of one tick as a delta from a state that the client has, the events since that state, the
+//! commands that have run since, and the server's report on the client's own inputs. An update that does not fit into
+//! one datagram is split into parts.
 //!
-//! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
-//! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
+//! A part is `[part][parts - 1][tick | sending << 14]` and its piece. The pieces together are
+//! `[back][report…][hash u64][commands][events][delta]`: see `docs/PROTOCOL.md`. It has no command of another player,
+//! only how long ago one was given and that it has run.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::vec::Vec;
-use arrayvec::ArrayVec;
 
-use super::given::{GIVEN_UNKNOWN, Given, TickGiven};
-use super::input::{Inputs, append_inputs, encode_input};
-use super::message::{Malformed, Seats, append, decode_first};
+use super::message::{Malformed, append, decode_first};
+use super::report::Report;
 use crate::wire::limits::BODY_BYTES_MAX;
-use crate::wire::limits::QUEUE_TICKS;
-use sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickInputs};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most parts of an update.
-pub(crate) const UPDATE_PARTS_MAX: usize = 8;
+pub(crate) const UPDATE_PARTS_MAX: usize = 256;
 /// Bytes before the piece in each part.
-pub(crate) const PART_HEADER_BYTES: usize = 3;
+pub(crate) const PART_HEADER_BYTES: usize = 4;
 /// Most bytes of a piece.
 pub(crate) const PIECE_BYTES_MAX: usize = BODY_BYTES_MAX - PART_HEADER_BYTES;
 /// Most bytes of an update.
 pub(crate) const UPDATE_BYTES_MAX: usize = UPDATE_PARTS_MAX * PIECE_BYTES_MAX;
-/// Most ticks whose inputs one update carries: longer than the silence after which a client is lost.
+/// Most ticks whose events and commands a server keeps for its clients: longer than the silence after which one is lost.
 pub const UPDATE_TICKS_MAX: usize = 256;
+/// Most commands in an update; if more have run, those that ran first are left out.
+pub(crate) const COMMANDS_AT_ONCE_MAX: usize = 1024;
+/// Bits of an update's tick in each part.
+const TICK_BITS: u32 = 14;
+const TICK_MASK: u16 = (1 << TICK_BITS) - 1;
 
 /// Which part of which update a datagram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdatePart {
     /// The index of this part, from 0.
     pub part: u8,
-    /// The number of parts.
-    pub parts: u8,
+    /// The number of parts, at most 256.
+    pub parts: u16,
     /// The transmission number of this tick's update, modulo 4: the last update of a match is resent until
     /// acknowledged, and parts of different transmissions must not be combined.
     pub sending: u8,
-    /// The low half of the update's tick.
+    /// The low 14 bits of the update's tick.
     pub tick: u16,
 }
 
 impl UpdatePart {
+    /// A part of the update of `tick`.
+    #[must_use]
+    pub const fn new(part: u8, parts: u16, sending: u8, tick: Tick) -> Self {
+        Self { part, parts, sending: sending & 3, tick: tick.0 as u16 & TICK_MASK }
+    }
+
+    /// The full number of the update's tick: the one nearest to `near`.
+    #[must_use]
+    pub fn tick_near(&self, near: Tick) -> Option<Tick> {
+        let ahead = self.tick.wrapping_sub(near.0 as u16) << (16 - TICK_BITS);
+        let ahead = ahead.cast_signed() >> (16 - TICK_BITS);
+        near.0.checked_add_signed(i32::from(ahead)).map(Tick).filter(|&tick| tick <= Tick::MAX)
+    }
+
     /// The header, which precedes the piece.
     #[must_use]
     pub const fn encode(self) -> [u8; PART_HEADER_BYTES] {
-        let [low, high] = self.tick.to_le_bytes();
-        [self.part | self.parts.saturating_sub(1) << 3 | self.sending << 6, low, high]
+        let [low, high] = (self.tick | (self.sending as u16) << TICK_BITS).to_le_bytes();
+        [self.part, self.parts.saturating_sub(1) as u8, low, high]
     }
 
     /// Decodes a part's header, and returns the piece.
@@ -55,222 +72,158 @@ impl UpdatePart {
     /// If the part's index is out of range, its piece is empty, or it is a short part other than the last.
     pub fn decode(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let malformed = Malformed::Body(body.len());
-        let (&[which, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
-        let (part, last) = (which & 7, which >> 3 & 7);
+        let (&[part, last, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
         let is_whole = part == last || piece.len() == PIECE_BYTES_MAX;
         if part > last || piece.is_empty() || !is_whole {
             return Err(malformed);
         }
-        let parts = last.saturating_add(1);
-        Ok((Self { part, parts, sending: which >> 6, tick: u16::from_le_bytes([low, high]) }, piece))
+        let (word, parts) = (u16::from_le_bytes([low, high]), u16::from(last).saturating_add(1));
+        Ok((Self { part, parts, sending: (word >> TICK_BITS) as u8, tick: word & TICK_MASK }, piece))
     }
 }
 
-/// Encoding of the state in an update.
+/// A set of parts of an update.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartSet([u8; UPDATE_PARTS_MAX / 8]);
+
+impl PartSet {
+    /// Most bytes of a set.
+    pub(crate) const BYTES: usize = UPDATE_PARTS_MAX / 8;
+
+    /// The set with these bits, eight parts a byte; `None` if it is empty or could be shorter.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut set = Self::default();
+        bytes.last().filter(|&&last| last != 0)?;
+        set.0.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(set)
+    }
+
+    /// The bits up to the highest that is set.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let used = self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
+        self.0.get(..used).unwrap_or_default()
+    }
+
+    /// Whether it has this part.
+    #[must_use]
+    pub fn contains(&self, part: u8) -> bool {
+        self.0.get(usize::from(part / 8)).is_some_and(|bits| bits & 1 << (part % 8) != 0)
+    }
+
+    /// Adds a part.
+    pub fn insert(&mut self, part: u8) {
+        if let Some(bits) = self.0.get_mut(usize::from(part / 8)) {
+            *bits |= 1 << (part % 8);
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.0.iter().map(|bits| bits.count_ones()).sum()
+    }
+}
+
+/// A command that has run: whose, in which tick, and when it was given, but not which it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateForm {
-    /// The whole state.
-    Whole,
-    /// The delta from the state this many ticks before.
-    Since(u32),
-    /// Only the hash: the inputs lead to the state.
-    Inputs,
+pub struct RanCommand {
+    /// Ticks from the one in which it ran to that of the update, at least 1.
+    pub back: u32,
+    /// The player who gave it.
+    pub player: PlayerId,
+    /// When it was given, on the server's clock: [`GIVEN_UNKNOWN`](crate::GIVEN_UNKNOWN) if that is not known.
+    pub given: u16,
 }
 
 /// The header of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpdateHead {
-    /// Encoding of the state.
-    pub carried: StateForm,
-    /// Whether the inputs continue those that the client acknowledged with its newest update; otherwise the
-    /// first of them refers to no earlier control.
-    pub continues: bool,
-    /// The number of the client's first input that the server lacks, less the update's tick.
-    pub received: i16,
-    /// Unprocessed inputs of the client before that one: lastProcessedInputSeq is the number before the first of
-    /// them.
-    pub waiting: u16,
-    /// Identifies the client's input with the smallest arrival margin since the last update: how many inputs
-    /// before the first missing one it is. 0 if none arrived, in which case `margin` is 0, too.
-    pub margin_tick: u16,
-    /// The arrival margin of that input, in 0.1 ms; negative if it was late.
-    pub margin: i16,
-    /// Number of the client's messages and commands that have been rejected.
-    pub rejected: u32,
-    /// The seats whose clients are currently silent.
-    pub away: Seats,
-    /// The seats whose players have left the match.
-    pub left: Seats,
-    /// The seats whose players were lost for good.
-    pub lost: Seats,
+pub struct UpdateHeader {
+    /// The delta is from the state this many ticks before the update's; if that is the state before tick 0, every client
+    /// has it.
+    pub back: u32,
+    /// As of the update's tick.
+    pub report: Report,
     /// The hash of the state.
     pub hash: u64,
-}
-
-/// The inputs of a tick, and when their commands were given on the server's clock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimedInputs {
-    /// The inputs of all players.
-    pub inputs: TickInputs,
-    /// By player: when each command was given.
-    pub given: TickGiven,
-}
-
-impl From<TickInputs> for TimedInputs {
-    /// With all instants unknown.
-    fn from(inputs: TickInputs) -> Self {
-        let unknown = |input: &PlayerInput| input.commands.iter().map(|_| GIVEN_UNKNOWN).collect();
-        let given = inputs.inputs.iter().map(unknown).collect();
-        Self { inputs, given }
-    }
 }
 
 /// An update's header and the data that follows it.
 #[derive(Clone, Debug)]
 pub struct Update<'a> {
     /// The header.
-    pub head: UpdateHead,
-    /// Number of ticks whose inputs it carries: the last is the tick before the update's.
-    pub ticks: usize,
-    /// Those of each tick in the order of the seats.
-    inputs: Inputs<'a>,
+    pub header: UpdateHeader,
+    /// The events since the base, as encoded by [`sim::encode_events`].
+    pub events: &'a [u8],
+    /// The difference from the base, as encoded by [`sim::DeltaCoder`].
+    pub delta: &'a [u8],
+    /// The commands that have run since, in order.
+    commands: &'a [u8],
+    count: u16,
 }
 
-type Varied = (i16, u16, u16);
-type Notices = (u32, u16);
+type EncodedCommand = (u32, u8, u16);
 
-impl UpdateHead {
-    fn write(&self, bytes: &mut Vec<u8>) {
-        let (kind, back) = match self.carried {
-            StateForm::Whole => (0, 0),
-            StateForm::Since(back) => (1, back),
-            StateForm::Inputs => (4, 0),
-        };
-        bytes.push(kind | u8::from(self.continues) << 1);
-        append(bytes, &back);
-        let varied: Varied = (self.received, self.waiting, self.margin_tick);
-        append(bytes, &varied);
-        if self.margin_tick > 0 {
-            append(bytes, &self.margin);
-        }
-        let seats =
-            u16::from(self.away.bits()) | u16::from(self.left.bits()) << 4 | u16::from(self.lost.bits()) << 8;
-        let notices: Notices = (self.rejected, seats);
-        append(bytes, &notices);
-        bytes.extend_from_slice(&self.hash.to_le_bytes());
-    }
-
-    fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (&flags, rest) = bytes.split_first()?;
-        let (back, rest) = decode_first::<u32>(rest).ok()?;
-        let ((received, waiting, margin_tick), rest) = decode_first::<Varied>(rest).ok()?;
-        let (margin, rest) = if margin_tick > 0 { decode_first::<i16>(rest).ok()? } else { (0, rest) };
-        let ((rejected, seats), rest) = decode_first::<Notices>(rest).ok()?;
-        let (hash, rest) = rest.split_first_chunk()?;
-        let carried = match (flags & !2, back) {
-            (0, 0) => StateForm::Whole,
-            (1, _) => StateForm::Since(back),
-            (4, 0) => StateForm::Inputs,
-            _ => return None,
-        };
-        // A server keeps at most this many inputs of a client.
-        if seats >> 12 != 0 || u32::from(waiting) > QUEUE_TICKS {
-            return None;
-        }
-        let set = |shift: u32| Seats::of_bits((seats >> shift) as u8);
-        let head = Self {
-            carried,
-            continues: flags & 2 != 0,
-            received,
-            waiting,
-            margin_tick,
-            margin,
-            rejected,
-            away: set(0),
-            left: set(4),
-            lost: set(8),
-            hash: u64::from_le_bytes(*hash),
-        };
-        Some((head, rest))
-    }
-}
-
-/// The controls that all players held in the tick before some inputs.
-pub type HeldControls = ArrayVec<HeroControl, PLAYERS_MAX>;
-
-/// Appends the header and inputs of an update to `bytes`; the state delta follows. `held` is what was held
-/// before the first of `inputs`: by default nothing.
+/// Appends an update to `bytes`; the delta follows.
 ///
 /// # Panics
-/// If there are more than [`UPDATE_TICKS_MAX`] ticks.
-pub fn encode_update<'a>(
-    head: &UpdateHead,
-    held: &HeldControls,
-    inputs: impl ExactSizeIterator<Item = &'a TimedInputs> + Clone,
+/// If there are more than 1024 commands.
+pub fn encode_update(
+    header: &UpdateHeader,
+    commands: impl ExactSizeIterator<Item = RanCommand>,
+    events: &[u8],
     bytes: &mut Vec<u8>,
 ) {
-    assert!(inputs.len() <= UPDATE_TICKS_MAX, "inputs of {} ticks", inputs.len());
-    head.write(bytes);
-    append(bytes, &(inputs.len() as u16));
-    let mut held = held.clone();
-    let told = |((player, input), given): ((PlayerId, &PlayerInput), &Given)| {
-        let held = held.get_mut(player.index()).map(|held| core::mem::replace(held, input.hero));
-        let is_more = !input.commands.is_empty() || held != Some(input.hero);
-        #[expect(clippy::expect_used, reason = "it was decoded from an encoding, or committed as one")]
-        is_more.then(|| encode_input(input, given).expect("an input fits"))
-    };
-    append_inputs(bytes, inputs.flat_map(|timed| timed.inputs.iter().zip(&timed.given)).map(told));
+    assert!(commands.len() <= COMMANDS_AT_ONCE_MAX, "{} commands", commands.len());
+    append(bytes, &header.back);
+    header.report.write(bytes);
+    bytes.extend_from_slice(&header.hash.to_le_bytes());
+    append(bytes, &(commands.len() as u16));
+    for RanCommand { back, player, given } in commands {
+        let encoded: EncodedCommand = (back, player.0, given);
+        append(bytes, &encoded);
+    }
+    append(bytes, &(events.len() as u32));
+    bytes.extend_from_slice(events);
 }
 
-/// Decodes an update for a match of `players` players.
+/// Decodes an update.
 ///
 /// # Errors
-/// If its header is malformed; inputs and delta are decoded later.
-pub fn decode_update(bytes: &[u8], players: usize) -> Result<Update<'_>, Malformed> {
-    read(bytes, players).ok_or(Malformed::Body(bytes.len()))
+/// If its header or its commands are malformed; events and delta are decoded against its base.
+pub fn decode_update(bytes: &[u8]) -> Result<Update<'_>, Malformed> {
+    read(bytes).ok_or(Malformed::Body(bytes.len()))
 }
 
-fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
-    let (head, rest) = UpdateHead::read(bytes)?;
-    let (ticks, rest) = decode_first::<u16>(rest).ok()?;
-    let ticks = usize::from(ticks);
-    if ticks > UPDATE_TICKS_MAX
-        || players > PLAYERS_MAX
-        || (head.carried == StateForm::Inputs && !head.continues)
-    {
+fn read(bytes: &[u8]) -> Option<Update<'_>> {
+    let (back, rest) = decode_first::<u32>(bytes).ok()?;
+    let (report, rest) = Report::read(rest)?;
+    let (&hash, rest) = rest.split_first_chunk()?;
+    let (count, rest) = decode_first::<u16>(rest).ok()?;
+    if usize::from(count) > COMMANDS_AT_ONCE_MAX {
         return None;
     }
-    Some(Update { head, ticks, inputs: Inputs::new(rest, ticks.checked_mul(players)?) })
+    let (commands, mut after, mut before) = (rest, rest, u32::MAX);
+    for _ in 0..count {
+        let ((of, player, _), rest) = decode_first::<EncodedCommand>(after).ok()?;
+        // In the order of their ticks, all of which are before the update's.
+        if of == 0 || of > before || usize::from(player) >= PLAYERS_MAX {
+            return None;
+        }
+        (after, before) = (rest, of);
+    }
+    let (events, rest) = decode_first::<u32>(after).ok()?;
+    let (events, delta) = rest.split_at_checked(events as usize)?;
+    let header = UpdateHeader { back, report, hash: u64::from_le_bytes(hash) };
+    Some(Update { header, events, delta, commands, count })
 }
 
-impl<'a> Update<'a> {
-    /// Decodes the inputs, tick by tick, and returns the delta behind them, as encoded by [`sim::DeltaCoder`]. `held` is
-    /// what each of the players held before the first, and afterwards what was held in the last.
-    ///
-    /// # Errors
-    /// If an input is malformed, or something follows the inputs although there is no state; what comes before has been
-    /// handed out.
-    pub fn inputs(
-        mut self,
-        tick: Tick,
-        held: &mut HeldControls,
-        mut each: impl FnMut(TimedInputs),
-    ) -> Result<&'a [u8], Malformed> {
-        for back in (1..=self.ticks as u32).rev() {
-            let tick = Tick(tick.0.checked_sub(back).ok_or(Malformed::Body(self.ticks))?);
-            let mut timed =
-                TimedInputs { inputs: TickInputs::idle(tick, held.len()), given: TickGiven::new() };
-            for (hero, input) in held.iter_mut().zip(&mut timed.inputs.inputs) {
-                let mut given = Given::new();
-                self.inputs.read(*hero, input, &mut given)?;
-                *hero = input.hero;
-                timed.given.push(given);
-            }
-            each(timed);
-        }
-        let delta = self.inputs.end()?;
-        let has_state = self.head.carried != StateForm::Inputs;
-        if has_state || delta.is_empty() { Ok(delta) } else { Err(Malformed::Body(delta.len())) }
+impl Update<'_> {
+    /// The commands that have run since the base, in order.
+    pub fn commands(&self) -> impl Iterator<Item = RanCommand> {
+        let mut rest = self.commands;
+        (0..self.count).map_while(move |_| {
+            let ((back, player, given), after) = decode_first::<EncodedCommand>(rest).ok()?;
+            rest = after;
+            Some(RanCommand { back, player: PlayerId(player), given })
+        })
     }
 }
 
@@ -279,9 +232,8 @@ impl<'a> Update<'a> {
 pub(crate) struct Assembly {
     tick: Tick,
     sending: u8,
-    parts: u8,
-    /// A bit for each part that has arrived.
-    here: u8,
+    parts: u16,
+    here: PartSet,
     bytes: Vec<u8>,
     last_bytes: usize,
     given_up: u64,
@@ -303,14 +255,14 @@ impl Assembly {
     pub(crate) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
         let is_again = tick == self.tick && part.sending != self.sending;
         if tick > self.tick || is_again || self.parts == 0 {
-            let is_given_up = self.here.count_ones() < u32::from(self.parts);
+            let is_given_up = self.here.len() < u32::from(self.parts);
             self.given_up = self.given_up.saturating_add(u64::from(is_given_up));
             (self.tick, self.sending, self.parts) = (tick, part.sending, part.parts);
-            (self.here, self.last_bytes) = (0, 0);
-            self.bytes.resize(UPDATE_BYTES_MAX, 0);
+            (self.here, self.last_bytes) = (PartSet::default(), 0);
+            let all = usize::from(part.parts).saturating_mul(PIECE_BYTES_MAX);
+            self.bytes.resize(self.bytes.len().max(all), 0);
         }
-        let bit = 1 << part.part;
-        if tick < self.tick || part.parts != self.parts || self.here & bit != 0 {
+        if tick < self.tick || part.parts != self.parts || self.here.contains(part.part) {
             return Assembled::Nothing;
         }
         let place = self.bytes.chunks_mut(PIECE_BYTES_MAX).nth(part.part.into());
@@ -318,11 +270,19 @@ impl Assembly {
             return Assembled::Nothing;
         };
         place.copy_from_slice(piece);
-        self.here |= bit;
-        if part.part.saturating_add(1) == part.parts {
+        self.here.insert(part.part);
+        if u16::from(part.part).saturating_add(1) == part.parts {
             self.last_bytes = piece.len();
         }
-        if self.here.count_ones() == u32::from(self.parts) { Assembled::Whole } else { Assembled::More }
+        if self.here.len() == u32::from(self.parts) { Assembled::Whole } else { Assembled::More }
+    }
+
+    /// The tick and the parts that have not arrived of an update that has begun to.
+    pub(crate) fn lacks(&self) -> Option<(Tick, PartSet)> {
+        let mut lacked = PartSet::default();
+        let missing = (0..self.parts).map(|part| part as u8).filter(|&part| !self.here.contains(part));
+        missing.for_each(|part| lacked.insert(part));
+        (lacked.len() > 0).then_some((self.tick, lacked))
     }
 
     /// Updates superseded by a newer one before they were complete.
@@ -339,72 +299,44 @@ impl Assembly {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::tests::report;
     use super::*;
-    use sim::{Command, Direction, PlayerId};
 
-    fn head() -> UpdateHead {
-        UpdateHead {
-            carried: StateForm::Since(9),
-            continues: true,
-            received: 4,
-            waiting: 3,
-            margin_tick: 1,
-            margin: -25,
-            rejected: 300,
-            away: Seats::one(PlayerId(1)),
-            left: Seats::one(PlayerId(2)),
-            lost: Seats::one(PlayerId(3)),
-            hash: 0x0123_4567_89ab_cdef,
-        }
-    }
-
-    fn ticks() -> Vec<TimedInputs> {
-        let mut ticks: Vec<TickInputs> = (600..609).map(|tick| TickInputs::idle(Tick(tick), 3)).collect();
-        for tick in &mut ticks[3..] {
-            tick.inputs[1].hero.walk = Some(Direction::eighth(3));
-        }
-        ticks[5].inputs[2].commands.push(Command::Banner);
-        let mut ticks: Vec<TimedInputs> = ticks.into_iter().map(TimedInputs::from).collect();
-        ticks[5].given[2][0] = 40_000;
-        ticks
-    }
-
-    fn nothing() -> HeldControls {
-        [HeroControl::default(); 3].into_iter().collect()
+    fn commands() -> [RanCommand; 3] {
+        [(9, 1, 40_000), (9, 0, 5), (1, 3, 65_535)].map(|(back, player, given)| RanCommand {
+            back,
+            player: PlayerId(player),
+            given,
+        })
     }
 
     #[test]
-    fn head_and_inputs_round_trip() {
-        let whole =
-            UpdateHead { carried: StateForm::Whole, continues: false, margin_tick: 0, margin: 0, ..head() };
-        for head in [head(), whole, UpdateHead { carried: StateForm::Inputs, ..head() }] {
-            let (ticks, mut bytes) = (ticks(), Vec::new());
-            encode_update(&head, &nothing(), ticks.iter(), &mut bytes);
-            let state: &[u8] = if head.carried == StateForm::Inputs { &[] } else { &[7; 30] };
-            bytes.extend(state);
-            let update = decode_update(&bytes, 3).expect("well-formed");
-            let (mut again, mut held) = (Vec::new(), nothing());
-            assert_eq!(update.head, head);
-            let delta = update.inputs(Tick(609), &mut held, |inputs| again.push(inputs)).expect("canonical");
-            assert_eq!((again, delta), (ticks, state));
-            assert_eq!(held[PlayerId(1).index()].walk, Some(Direction::eighth(3)));
-            for length in 0..bytes.len() - state.len() {
-                let update = decode_update(&bytes[..length], 3);
-                let read = update.and_then(|update| update.inputs(Tick(609), &mut nothing(), drop));
-                assert!(read.is_err(), "{length}");
-            }
+    fn an_update_round_trips_and_no_part_of_its_head_does() {
+        let header = UpdateHeader { back: 9, report: report(), hash: 0x0123_4567_89ab_cdef };
+        let mut bytes = Vec::new();
+        encode_update(&header, commands().into_iter(), &[5; 7], &mut bytes);
+        bytes.extend([8; 30]);
+        let update = decode_update(&bytes).expect("well-formed");
+        assert_eq!((update.header, update.events, update.delta), (header, &[5; 7][..], &[8; 30][..]));
+        assert!(update.commands().eq(commands()));
+        for length in 0..bytes.len() - 30 {
+            assert!(decode_update(&bytes[..length]).is_err(), "{length}");
         }
     }
 
     #[test]
-    fn a_server_keeps_as_many_inputs_as_a_queue_holds_and_no_more() {
-        for (more, is_read) in [(0, true), (1, false)] {
-            let head = UpdateHead { waiting: QUEUE_TICKS as u16 + more, ..head() };
+    fn commands_are_in_order_and_of_ticks_before_the_update() {
+        let header = UpdateHeader { back: 9, report: report(), hash: 1 };
+        let is_read = |commands: [RanCommand; 2]| {
             let mut bytes = Vec::new();
-            encode_update(&head, &nothing(), ticks().iter(), &mut bytes);
-            bytes.extend([7; 30]);
-            assert_eq!(decode_update(&bytes, 3).is_ok(), is_read, "{more} more");
-        }
+            encode_update(&header, commands.into_iter(), &[], &mut bytes);
+            decode_update(&bytes).is_ok()
+        };
+        let [first, _, last] = commands();
+        assert!(is_read([first, last]) && is_read([last, last]));
+        assert!(!is_read([last, first]), "not in order");
+        assert!(!is_read([first, RanCommand { back: 0, ..last }]), "in the tick of the update");
+        assert!(!is_read([first, RanCommand { player: PlayerId(4), ..last }]), "of nobody");
     }
 
     #[test]
@@ -417,8 +349,11 @@ mod tests {
         assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::Nothing, "twice");
         assert_eq!(assembly.add(Tick(600), part(1, 4), &pieces[1]), Assembled::Nothing, "of another number");
         assert_eq!(assembly.add(Tick(597), part(1, 2), &pieces[1]), Assembled::Nothing, "too late");
-        assert_eq!(assembly.add(Tick(600), part(0, 3), &pieces[0]), Assembled::More);
-        assert_eq!(assembly.add(Tick(600), part(1, 3), &pieces[1]), Assembled::Whole);
+        assert_eq!(assembly.add(Tick(600), part(1, 3), &pieces[1]), Assembled::More);
+        let lacked = assembly.lacks().map(|(tick, parts)| (tick, parts.bytes().to_vec()));
+        assert_eq!(lacked, Some((Tick(600), alloc::vec![1])));
+        assert_eq!(assembly.add(Tick(600), part(0, 3), &pieces[0]), Assembled::Whole);
+        assert_eq!(assembly.lacks(), None);
         assert_eq!(assembly.bytes(), pieces.concat());
         let again = |part| UpdatePart { part, parts: 2, sending: 1, tick: 600 };
         assert_eq!(assembly.add(Tick(600), again(0), &pieces[1]), Assembled::More, "sent again");
@@ -427,14 +362,33 @@ mod tests {
     }
 
     #[test]
+    fn an_update_may_have_as_many_parts_as_a_byte_counts() {
+        let (mut assembly, piece) = (Assembly::default(), [7; PIECE_BYTES_MAX]);
+        let added =
+            (0..=255).rev().map(|part| assembly.add(Tick(1), UpdatePart::new(part, 256, 0, Tick(1)), &piece));
+        let added: Vec<Assembled> = added.collect();
+        assert_eq!((added[254], added[255]), (Assembled::More, Assembled::Whole));
+        assert_eq!(assembly.bytes().len(), UPDATE_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_part_is_of_the_nearest_tick() {
+        for (tick, near) in
+            [(600, 0), (16_390, 16_380), (16_380, 16_390), (100_000, 92_000), (92_000, 100_000)]
+        {
+            assert_eq!(UpdatePart::new(0, 1, 3, Tick(tick)).tick_near(Tick(near)), Some(Tick(tick)));
+        }
+        assert_eq!(UpdatePart::new(0, 1, 3, Tick(16_380)).tick_near(Tick(3)), None, "before tick 0");
+    }
+
+    #[test]
     fn an_invalid_part_is_rejected() {
-        let whole = [&[2 | 2 << 3, 88, 2][..], &[5; 9]].concat();
-        assert_eq!(
-            UpdatePart::decode(&whole),
-            Ok((UpdatePart { part: 2, parts: 3, sending: 0, tick: 600 }, &[5; 9][..]))
-        );
-        let short = [&[1 | 2 << 3, 88, 2][..], &[5; 9]].concat();
-        for bad in [&short[..], &[3 | 2 << 3, 0, 0, 1], &[0, 0, 0], &[0]] {
+        let whole = [&[2, 2, 88, 0x82][..], &[5; 9]].concat();
+        let part = UpdatePart { part: 2, parts: 3, sending: 2, tick: 600 };
+        assert_eq!(UpdatePart::decode(&whole), Ok((part, &[5; 9][..])));
+        assert_eq!(part.encode()[..], whole[..4]);
+        let short = [&[1, 2, 88, 2][..], &[5; 9]].concat();
+        for bad in [&short[..], &[3, 2, 0, 0, 1], &[0, 0, 0, 0], &[0]] {
             assert!(UpdatePart::decode(bad).is_err(), "{bad:?}");
         }
     }

@@ -10,11 +10,11 @@ use self::judge::{judge_byzantine, judge_cost, judge_patience};
 use crate::byzantine::{Attacker, Behaviour, ByzantineFigures, Deed, Pace};
 use crate::sabotage::Saboteur;
 use crate::scenario::{Act, Change, Scenario};
-use game::{Inject, Match, Node as _};
+use game::{Confirmed, Inject, Match, Node as _};
 use lab::sessions::TIMEOUT;
 use lab::{Conditions, Fault, Interference, LinkFaults, PeerEnd, VirtualSetup};
-use net::{Architecture, DueTick, Time, Transmit};
-use sim::{Command, TickRate};
+use net::{Architecture, Time, Transmit};
+use sim::TickRate;
 
 /// A match in which something goes wrong.
 pub type VirtualMatch = lab::VirtualMatch<Wrongs>;
@@ -122,22 +122,20 @@ impl Interference for Wrongs {
         self.saboteur.as_mut().map_or(ArrayVec::from_iter([number]), |s| s.numbers(peer, number))
     }
 
-    fn ran(&mut self, peer: usize, now: Time, due: &DueTick) {
+    fn ran(&mut self, peer: usize, now: Time, confirmed: Confirmed<'_>) {
         if let Some(saboteur) = &self.saboteur {
-            saboteur.ran(peer, due.inputs.tick);
-        }
-        if self.is_honest(peer) {
-            self.figures.has_departed |= self.byzantine().is_some_and(|seat| surrenders(due, seat));
+            saboteur.ran(peer, confirmed.tick());
         }
         self.paces[peer].ran(now);
     }
 
     fn advanced(game: &mut VirtualMatch, peer: usize) {
-        if game.interference.byzantine().is_none_or(|seat| seat == peer) {
-            return;
-        }
+        let Some(seat) = game.interference.byzantine().filter(|&seat| seat != peer) else { return };
         let (now, pace) = (game.world.now(), &mut game.interference.paces[peer]);
         if let Some(node) = game.world.players[peer].node() {
+            // Who departs surrenders.
+            let surrendered = node.world().and_then(|world| world.state().players.surrendered.get(seat));
+            game.interference.figures.has_departed |= surrendered.is_some_and(|&is| is != 0);
             let delay_us = node.session().delay_us().unwrap_or(0);
             game.interference.figures.delay_us = game.interference.figures.delay_us.max(delay_us);
         } else if game.world.players[peer].is_over() {
@@ -287,9 +285,4 @@ fn attack(game: &mut VirtualMatch) {
             Deed::Crash => machine.crash(),
         }
     }
-}
-
-/// Whether a seat gives up in this tick, as one does that departs.
-fn surrenders(due: &DueTick, seat: usize) -> bool {
-    due.inputs.inputs.get(seat).is_some_and(|input| input.commands.contains(&Command::Surrender))
 }

@@ -19,13 +19,14 @@ use net::message::{
     Seating, ShownHead, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
 use net::{
-    Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_fair_inputs, decode_inputs,
-    decode_update, encode_client_inputs, encode_fair_inputs, encode_inputs,
+    Architecture, OpeningRoom, PacketProtection, RanCommand, decode_client_inputs, decode_fair_inputs,
+    decode_inputs, decode_server_ticks, decode_update, encode_client_inputs, encode_fair_inputs,
+    encode_inputs, encode_update,
 };
 use replay::{Replay, cut, verify_replay};
 use sim::{
     DeltaCoder, GameState, HeroControl, KindId, Map, PLAYERS_MAX, Rules, SeatSetup, Setup, Tick, TickInputs,
-    TickRate, World,
+    TickRate, World, decode_events,
 };
 
 use super::any::{play_datagrams, play_match, play_session};
@@ -152,15 +153,27 @@ fn client_inputs(body: &[u8]) {
     assert_eq!(&again[..], body, "its one encoding");
 }
 
-/// The first byte says for how many players.
+/// A server's update, or a relay's ticks for as many players as the first byte says.
 fn update(bytes: &[u8]) {
     let Some((players, bytes)) = bytes.split_first() else { return };
     let players = 1 + usize::from(*players) % PLAYERS_MAX;
-    let Ok(update) = decode_update(bytes, players) else { return };
+    if let Ok(update) = decode_update(bytes) {
+        let mut again = Vec::new();
+        let commands: Vec<RanCommand> = update.commands().collect();
+        encode_update(&update.header, commands.into_iter(), update.events, &mut again);
+        again.extend(update.delta);
+        assert_eq!(again, bytes, "its one encoding");
+        let mut events = Vec::new();
+        let (base, new) = (&*FIRST, WORLD.state());
+        if decode_events(base, new, update.events, &mut events).is_ok() {
+            assert!(events.iter().all(|event| event.tick < new.tick()), "before the state");
+        }
+    }
+    let Ok(ticks) = decode_server_ticks(bytes, players) else { return };
     let mut held: ArrayVec<HeroControl, PLAYERS_MAX> = (0..players).map(|_| HeroControl::default()).collect();
-    let (mut ticks, count) = (0, update.ticks);
-    if update.inputs(Tick(7), &mut held, |_| ticks += 1).is_ok() {
-        assert_eq!(ticks, count, "as many as it counts");
+    let (mut seen, count) = (0, ticks.ticks);
+    if ticks.inputs(Tick(70), &mut held, |_| seen += 1).is_ok() {
+        assert_eq!(seen, count, "as many as it counts");
     }
 }
 
@@ -177,6 +190,9 @@ fn room_info(bytes: &[u8]) {
 }
 
 // States.
+
+/// The state before tick 0 of [`WORLD`].
+static FIRST: LazyLock<GameState> = LazyLock::new(|| World::new(WORLD.setup().clone()).state().clone());
 
 /// A match between two, and its state after some ticks.
 pub(crate) static WORLD: LazyLock<World> = LazyLock::new(|| {

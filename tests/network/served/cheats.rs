@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use game::{MatchError, MatchOutcome, Server};
 use net::message::PacketId;
-use net::{ClientInputsHeader, DropCause, encode_client_inputs, encode_input};
+use net::{ClientInputsHeader, DropCause, Notice, encode_client_inputs, encode_input};
 use sim::math::{Fx, Vec2};
 use sim::{Command, PlayerInput, Selection, Target, UnitId, When};
 
@@ -30,7 +30,7 @@ fn other_units(net: &mut Net, _n: u32) {
 
 fn far_ticks(net: &mut Net, n: u32) {
     let first = (net.tick() + 2000 + n) as u16;
-    let header = ClientInputsHeader { first, count: 1, updated: -2000, wants_state: false };
+    let header = ClientInputsHeader { first, count: 1, updated: -2000, notice: Notice::Nothing };
     let input = encode_input(&PlayerInput::default(), &[]).expect("short");
     let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());
     net.forge(1, PacketId::PlayerInput, &body);

@@ -136,6 +136,12 @@ pub(crate) fn client_with(now: Time, n: u8, token: Option<Token>, options: Match
     client_of(now, n, token, options, settings())
 }
 
+/// A client with this interpolation delay.
+pub(crate) fn client_seen(now: Time, n: u8, options: MatchOptions) -> Match {
+    let session = Join::new(now, settings(), GuestConfig::new(SERVER), Entropy::plaintext([2 + n; 32]));
+    Match::new(session, MatchOptions { updates: 20, ..options })
+}
+
 pub(crate) fn settings() -> Settings {
     crate::peers::settings(InputDelay::Auto)
 }
@@ -175,6 +181,8 @@ pub(crate) struct Seat {
     pub(crate) is_suspended: bool,
     /// A kind of datagrams that never reaches it.
     pub(crate) loses_kind: Option<PacketId>,
+    /// All datagrams that come, where a test wants them.
+    pub(crate) kept: Option<Vec<Vec<u8>>>,
     /// Datagrams of the bulk lane that came, until a test takes the count.
     pub(crate) bulk: usize,
     /// The connection id and the newest number by which it addresses the server.
@@ -225,6 +233,7 @@ impl Net {
             is_cut: false,
             is_suspended: false,
             loses_kind: None,
+            kept: None,
             bulk: 0,
             envelope: (0, 0),
             heard: (0, 0),
@@ -321,6 +330,9 @@ impl Seat {
             let second = (now.0 / 1_000_000) as usize;
             self.down_bits.resize(self.down_bits.len().max(second + 1), 0);
             self.down_bits[second] += 8 * (bytes.len() + HEADERS);
+            if let Some(kept) = &mut self.kept {
+                kept.push(bytes.to_vec());
+            }
             self.bulk += usize::from(bytes[0] == PacketId::Bulk as u8);
             if self.loses_kind.is_some_and(|id| bytes[0] == id as u8) {
                 continue;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use bot::{Bot, BotLevel};
 use net::Time;
-use sim::{HeroControl, PlayerId, PlayerInput, Tick, World};
+use sim::{GameState, HeroControl, PlayerId, PlayerInput, Tick, World};
 
 /// Minimum reaction time from a view to an action.
 const REACTION: Duration = Duration::from_millis(170);
@@ -18,6 +18,8 @@ const SPREAD_US: u64 = 60_000;
 #[derive(Debug)]
 pub(super) struct BotPlayer {
     bot: Bot,
+    /// World with the state of the view.
+    world: World,
     rng: ChaCha8Rng,
     /// Last tick that it has seen.
     seen: Option<Tick>,
@@ -32,16 +34,19 @@ impl BotPlayer {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(300 + player as u64);
         let bot = Bot::new(BotLevel::Normal, PlayerId(player as u8), world.setup().tick_rate);
-        Self { bot, rng, seen: None, hero: HeroControl::default(), waiting: VecDeque::new() }
+        let world = world.clone();
+        Self { bot, world, rng, seen: None, hero: HeroControl::default(), waiting: VecDeque::new() }
     }
 
     /// Looks at the view, and decides on an action if the tick is new.
-    pub(super) fn look(&mut self, now: Time, drawn: &World) {
-        let tick = drawn.state().tick();
+    pub(super) fn look(&mut self, now: Time, drawn: &GameState) {
+        let tick = drawn.tick();
         if self.seen.replace(tick) == Some(tick) {
             return;
         }
-        let input = self.bot.think(drawn);
+        // A view between two states is one of the match, too.
+        let _ = self.world.adopt(drawn);
+        let input = self.bot.think(&self.world);
         if input.commands.is_empty() && input.hero == self.hero {
             return;
         }
@@ -79,9 +84,9 @@ mod tests {
         for tick in 0..600_u32 {
             let now = Time(u64::from(tick) * 16_667);
             let before = player.waiting.len();
-            player.look(now, &world);
+            player.look(now, world.state());
             // A second look at the same tick has no effect.
-            player.look(now, &world);
+            player.look(now, world.state());
             assert!(player.waiting.len() <= before + 1);
             if player.waiting.len() > before {
                 seen.push(now);

@@ -106,6 +106,16 @@ impl CommandTraces {
         }
     }
 
+    /// Returns the index of a player's next command of which a node learns that it has run, but not which it was. One that
+    /// the session could not take never runs.
+    pub(super) fn next(&self, applied: &mut Applied, player: usize) -> Option<usize> {
+        let next = applied.next.get_mut(player)?;
+        let ahead =
+            self.traces.get(player)?.get(*next..)?.iter().position(|trace| trace.captured.is_some())?;
+        *next += ahead + 1;
+        Some(*next - 1)
+    }
+
     /// Records that a node has run a tick.
     pub(super) fn ran(&mut self, tick: Tick, now: Time) {
         let at = tick.0 as usize;

@@ -9,8 +9,8 @@ use super::divergence::RenderedView;
 use super::stalls::{Freezes, Stalls};
 use crate::compare::row::Experiment;
 use crate::machine::{Machine, PeerClock};
-use game::{Match, Node as _, Predictor, Server};
-use net::{Architecture, DueTick, Stall, StallCause, Time};
+use game::{Confirmed, Match, Node as _, Predictor, Seen, Server};
+use net::{Architecture, Stall, StallCause, Time};
 use sim::{GameState, PLAYERS_MAX, StateHash, Tick, World};
 
 /// Difference between the clocks of consecutive players, if the cell has clock errors.
@@ -25,8 +25,8 @@ pub(super) struct Player {
     pub(super) freezes: Freezes,
     /// Number of corrections so far, and those in each second of the window.
     pub(super) corrections: (u64, Vec<u32>),
-    /// State hash after each tick.
-    pub(super) hashes: Vec<u64>,
+    /// Hash of each confirmed state, and the last tick before it.
+    pub(super) hashes: Vec<(Tick, u64)>,
     /// Number of ticks run when the host was lost.
     pub(super) ticks_at_loss: Option<u32>,
     /// Number of ticks run inside the window.
@@ -105,8 +105,8 @@ impl Player {
     }
 
     /// Returns the number of ticks run here.
-    pub(super) const fn ticks(&self) -> u32 {
-        self.hashes.len() as u32
+    pub(super) fn ticks(&self) -> u32 {
+        self.hashes.last().map_or(0, |(last, _)| last.0 + 1)
     }
 
     /// Handles due events. Returns the start of a stall if the view has nothing new.
@@ -120,12 +120,26 @@ impl Player {
         let waits_since = self.waits_since(now, machine);
         self.act(now, machine);
         let Self { ran, applied, hashes, .. } = self;
-        let note = |due: &DueTick, hash: &StateHash| {
-            let tick = due.inputs.tick;
-            ran.ticks.push(tick);
-            hashes.push(hash.whole);
-            traces.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
-            ran.stalls.extend(due.stall);
+        let note = |confirmed: Confirmed<'_>, hash: &StateHash| {
+            let (from, tick) =
+                (hashes.last().map_or(0, |&(last, _): &(Tick, u64)| last.0 + 1), confirmed.tick());
+            ran.ticks.extend((from..=tick.0).map(Tick));
+            hashes.push((tick, hash.whole));
+            match confirmed {
+                Confirmed::Tick(due) => {
+                    traces.find(applied, &due.inputs, |player, number| {
+                        ran.commands.push((player, number, tick))
+                    });
+                    ran.stalls.extend(due.stall);
+                }
+                Confirmed::Snapshot { commands, .. } => {
+                    for command in commands {
+                        let player = command.player.index();
+                        let number = traces.next(applied, player);
+                        ran.commands.extend(number.map(|number| (player, number, command.tick)));
+                    }
+                }
+            }
         };
         expect_no_panic(machine.run(now, |game, local| game.advance_with(local, note)));
         self.predict_own(now, machine);
@@ -148,7 +162,7 @@ impl Player {
     fn show_to_bot(&mut self, now: Time, game: &Match) {
         let Self { bot: Some((seed, bot)), player, .. } = self else { return };
         let Some(world) = game.begin().and(game.world()) else { return };
-        let drawn = game.seen().map_or(world, Predictor::world);
+        let drawn = game.seen().map_or(world.state(), Seen::state);
         bot.get_or_insert_with(|| BotPlayer::new(*player, world, *seed)).look(now, drawn);
     }
 
@@ -284,8 +298,8 @@ impl Player {
     /// Records the commands that the shown state has for the first time.
     fn note_shown(&mut self, now: Time, game: &Match, traces: &mut CommandTraces) {
         let Some(confirmed) = game.world().map(World::state) else { return };
-        let others = game.seen().map_or(confirmed, |view| view.world().state());
-        let own = self.own.as_ref().map_or(others, |own| own.world().state());
+        let others = game.seen().map_or(confirmed, Seen::state);
+        let own = self.own.as_ref().map_or(others, Predictor::state);
         for (player, shown) in self.shown.iter_mut().enumerate().take(confirmed.players.len()) {
             let commands = |state: &GameState| state.players.commands[player] as usize;
             // Some commands before the confirmed state may never run.

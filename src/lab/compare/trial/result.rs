@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::simnet::Account;
 use game::{Match, MatchOutcome};
 use net::Time;
-use sim::{PLAYERS_MAX, PlayerId};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
@@ -227,14 +227,22 @@ impl Run {
             let here = self.players.iter().filter(is_here);
             here.filter(|node| are_all_given_up || !is_given_up(node))
         };
-        let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);
+        let ticks = here().map(Player::ticks).min().unwrap_or(0);
         let Some(first) = here().next() else { return 0 };
-        let agree = here().all(|node| node.hashes[..ticks] == first.hashes[..ticks]);
+        let hash_at = |tick: Tick| {
+            let found = first.hashes.binary_search_by_key(&tick, |&(of, _)| of);
+            found.ok().map(|place| first.hashes[place].1)
+        };
+        // A server's clients need not have the states of the same ticks.
+        let is_alike = |&(tick, hash): &(Tick, u64)| hash_at(tick).is_none_or(|other| other == hash);
+        let common = |node: &Player| node.hashes.iter().take_while(|(tick, _)| tick.0 < ticks).all(is_alike);
+        let agree = here().all(common);
         let game = |node: &Player| machine(node).last_node();
         let client = |node: &Player| game(node).and_then(|game| game.session().client());
         let differed = |node: &Player| client(node).is_some_and(|it| it.updates().differed > 0);
         let start = || game(first).and_then(Match::world).map_or(0, |world| world.hash().whole);
-        let last = ticks.checked_sub(1).map_or_else(start, |last| first.hashes[last]);
+        let before = first.hashes.iter().rev().find(|(tick, _)| tick.0 < ticks);
+        let last = before.map_or_else(start, |&(_, hash)| hash);
         if agree && !here().any(differed) { last } else { 0 }
     }
 }

@@ -58,7 +58,7 @@ impl Lockstep {
     pub(super) fn dispatch(&mut self, from: Source, bytes: &[u8]) -> Handled {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
         match id {
-            PacketId::GameStateUpdate => Err(OutOfPlace),
+            PacketId::GameStateUpdate | PacketId::ServerTicks => Err(OutOfPlace),
             _ if id.delivery() == Delivery::Datagram => {
                 let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
                 let is_to = |link: &Link| link.connection.protection.local_id() == to;

@@ -15,15 +15,17 @@ use super::oracles::{Answers, Progress};
 use super::plan::{AdversaryPlan, Goal, Holding};
 use super::strategy::Strategy;
 use super::swarm::{Errand, Swarm};
-use game::{ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, Session, SharedSteps};
+use game::{
+    Confirmed, ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, Session, SharedSteps,
+};
 use lab::Machine;
 use lab::PeerClock;
 use lab::sessions::{Table, hero_of, settings, shares_steps};
 use lab::simnet::{FaultyLinks, LinkFaults, SimNetwork};
 use lab::{Audit, Oracle, Violation};
 use net::{
-    AdmissionRules, Architecture, BITS_PER_S_USUAL, DueTick, Host, HostConfig, InputDelay,
-    READY_WITHIN_USUAL, ServerConfig, Settings, Time,
+    AdmissionRules, Architecture, BITS_PER_S_USUAL, Host, HostConfig, InputDelay, READY_WITHIN_USUAL,
+    ServerConfig, Settings, Time,
 };
 use sim::{PlayerId, StateHash, Tick};
 
@@ -340,8 +342,10 @@ impl<'a> Stage<'a> {
                     return;
                 }
                 let (audit, log) = (&mut self.audit, self.network.log());
-                let ran = |due: &DueTick, hash: &StateHash| {
-                    if is_compared {
+                let ran = |confirmed: Confirmed<'_>, hash: &StateHash| {
+                    if let Confirmed::Tick(due) = confirmed
+                        && is_compared
+                    {
                         audit.ran(seat, now, due, hash);
                     }
                     log.note(b't', now.0 << 3 | seat as u64, hash.whole);

@@ -6,13 +6,13 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use std::net::SocketAddr;
 
-use super::forge::Forge;
+use super::forge::{Forge, any_parts};
 use super::{Behaviour, ByzantinePlan, Spell};
 use game::Session;
 use lab::simnet::{FaultyLinks, SimNetwork, below, up_to};
 use net::message::{Delivery, PacketId, decode};
 use net::{
-    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, PacketProtection, PeerInputs, Time,
+    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, Notice, PacketProtection, PeerInputs, Time,
     decode_client_inputs, decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs,
     encode_inputs,
 };
@@ -422,7 +422,11 @@ impl Attacker {
             }
             Behaviour::FalseWanted => {
                 header.updated = header.updated.wrapping_add(below(rng, 400) as i16 - 200);
-                header.wants_state = below(rng, 2) == 0;
+                header.notice = match below(rng, 3) {
+                    0 => Notice::Nothing,
+                    1 => Notice::WantsState,
+                    _ => Notice::Lacks(header.first, any_parts(below(rng, 256) as u8)),
+                };
             }
             Behaviour::ShiftedTicks => {
                 header.first = header.first.wrapping_add_signed(below(rng, 400) as i16 - 200);

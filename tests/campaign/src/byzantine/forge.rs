@@ -10,7 +10,8 @@ use super::Behaviour;
 use lab::simnet::below;
 use net::message::{DesyncState, PacketId};
 use net::{
-    ClientInputsHeader, EncodedInput, InputsHeader, encode_client_inputs, encode_input, encode_inputs,
+    ClientInputsHeader, EncodedInput, InputsHeader, Notice, PartSet, encode_client_inputs, encode_input,
+    encode_inputs,
 };
 use sim::{Direction, HeroControl, Tick};
 
@@ -150,9 +151,8 @@ impl Forge<'_> {
             }
             15 => {
                 let bytes = self.bytes(0..80);
-                let id =
-                    if bytes.len().is_multiple_of(2) { PacketId::GameStateUpdate } else { PacketId::Bulk };
-                (id, bytes)
+                let ids = [PacketId::GameStateUpdate, PacketId::Bulk, PacketId::ServerTicks];
+                (ids[bytes.len() % 3], bytes)
             }
             _ => (PacketId::PlayerInput, self.empty_inputs()),
         }
@@ -163,8 +163,13 @@ impl Forge<'_> {
         let first = self.odd_tick() as u16;
         let nothing = core::iter::empty();
         if self.is_served {
-            let (updated, wants_state) = (self.odd() as i16, self.below(2) == 0);
-            let header = ClientInputsHeader { first, count: 0, updated, wants_state };
+            let updated = self.odd() as i16;
+            let notice = match self.below(3) {
+                0 => Notice::Nothing,
+                1 => Notice::WantsState,
+                _ => Notice::Lacks(self.odd_tick() as u16, any_parts(self.odd_byte())),
+            };
+            let header = ClientInputsHeader { first, count: 0, updated, notice };
             return encode_client_inputs(&header, nothing).to_vec();
         }
         let margin_tick = self.odd_byte();
@@ -298,4 +303,11 @@ impl Forge<'_> {
 
 fn encoded<T: Serialize>(message: &T) -> Vec<u8> {
     postcard::to_allocvec(message).expect("plain data")
+}
+
+/// Parts up to this one, as a client that lacks them says.
+pub(super) fn any_parts(last: u8) -> PartSet {
+    let mut parts = PartSet::default();
+    (0..=last).for_each(|part| parts.insert(part));
+    parts
 }

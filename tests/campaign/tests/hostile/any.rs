@@ -347,8 +347,13 @@ impl Scene {
 
 /// Every kind is as likely as any other, but for those that lead the deepest.
 fn any_id(draw: &mut Draw) -> PacketId {
-    const DEEPEST: [PacketId; 4] =
-        [PacketId::PlayerInput, PacketId::PlayerInput, PacketId::GameStateUpdate, PacketId::Acknowledge];
+    const DEEPEST: [PacketId; 5] = [
+        PacketId::PlayerInput,
+        PacketId::PlayerInput,
+        PacketId::GameStateUpdate,
+        PacketId::ServerTicks,
+        PacketId::Acknowledge,
+    ];
     let n = draw.below((PacketId::ALL.len() + DEEPEST.len()) as u64) as usize;
     PacketId::ALL.iter().chain(&DEEPEST).nth(n).copied().expect("one of them")
 }

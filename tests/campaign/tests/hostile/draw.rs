@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use net::UpdatePart;
 use net::message::{PROTOCOL_VERSION, PacketId};
-use net::{StateForm, UpdatePart};
-use sim::{DeltaCoder, GameState, Tick};
+use sim::{DeltaCoder, GameState, Tick, encode_events};
 
 use super::damage::{damaged, first_state};
 
@@ -92,6 +92,7 @@ impl<'a> Writer<'a> {
                 &mut self
             }
             PacketId::GameStateUpdate => self.update(),
+            PacketId::ServerTicks => self.server_ticks(),
             PacketId::Ping => self.number(64),
             PacketId::Pong => self.numbers(&[64]).option(|w| w.signed(64)).numbers(&[64, 32, 16]),
             PacketId::Acknowledge | PacketId::Bulk => self.channel(),
@@ -523,47 +524,50 @@ impl<'a> Writer<'a> {
 
     /// A part of an update: often whole, and such that a client can follow it.
     fn update(&mut self) -> &mut Self {
-        let ahead = self.draw.below(5) as u32;
-        let tick =
-            if self.draw.below(8) == 0 { self.value(16) as u32 } else { self.hints.tick.wrapping_add(ahead) };
+        let tick = self.tick_ahead();
         let sending = self.draw.below(4) as u8;
         let (part, parts) = match self.draw.below(8) {
-            0 => (self.draw.below(8) as u8, 1 + self.draw.below(8) as u8),
+            0 => (self.draw.below(256) as u8, 1 + self.draw.below(256) as u16),
             _ => (0, 1),
         };
-        let head = UpdatePart { part, parts, sending, tick: tick as u16 };
-        self.bytes.extend(head.encode());
-        let carried = match self.draw.below(3) {
-            0 => StateForm::Inputs,
-            1 => StateForm::Whole,
-            _ => StateForm::Since(if self.draw.below(2) == 0 { tick } else { self.value(32) as u32 }),
-        };
-        let (kind, back) = match carried {
-            StateForm::Whole => (0, 0),
-            StateForm::Since(back) => (1, back),
-            StateForm::Inputs => (4, 0),
-        };
-        let continues = self.draw.below(4) as u8;
-        self.push(kind | if continues > 0 { 2 } else { 0 }).varint(u64::from(back));
-        self.signed(16).number(16);
-        let margin_tick = if self.draw.below(2) == 0 { 0 } else { self.value(16) };
-        self.varint(margin_tick);
-        if margin_tick > 0 {
-            self.signed(16);
+        self.bytes.extend(UpdatePart::new(part, parts, sending, Tick(tick)).encode());
+        // From the newest state that the client has, or from the one before tick 0.
+        let from_first = self.state.is_none() || self.draw.below(2) == 0;
+        let back = if from_first { tick } else { tick.wrapping_sub(self.hints.tick) };
+        let back = if self.draw.below(8) == 0 { self.value(32) as u32 } else { back };
+        self.varint(back.into());
+        self.report();
+        let state = self.drawn_state(tick);
+        let commands = if self.draw.below(4) == 0 { self.value(16).min(300) } else { self.draw.below(3) };
+        self.varint(commands);
+        for _ in 0..commands {
+            self.number(32).byte().number(16);
         }
-        let seats = if self.draw.below(2) == 0 { self.draw.below(1 << 12) } else { self.value(16) };
-        self.number(32).varint(seats);
-        let mut state = match self.state {
-            Some(state) => damaged(self.draw, state),
-            None => first_state(),
-        };
-        state.globals.tick[0] = Tick(tick);
-        if self.state.is_none() {
-            state.globals.seed[0] = self.draw.below(2);
+        let base = self.state.filter(|_| !from_first).cloned().unwrap_or_else(first_state);
+        let mut events = Vec::new();
+        if self.draw.below(4) == 0 {
+            for _ in 0..self.draw.below(40) {
+                events.push(self.draw.below(256) as u8);
+            }
+        } else {
+            encode_events(&base, &state, core::iter::empty(), &mut events);
         }
-        let hash = if self.draw.below(8) == 0 { self.value(64) } else { state.hash().whole };
-        self.bytes.extend(hash.to_le_bytes());
-        let ticks = if self.draw.below(4) == 0 { self.value(16) } else { u64::from(ahead) };
+        let length = if self.draw.below(16) == 0 { self.value(32) } else { events.len() as u64 };
+        self.varint(length);
+        self.bytes.extend(events);
+        DeltaCoder::default().encode(&base, &state, &mut self.bytes);
+        self
+    }
+
+    /// Ticks of a relay: often such that a client can run them.
+    fn server_ticks(&mut self) -> &mut Self {
+        let tick = self.tick_ahead();
+        let ahead = tick.wrapping_sub(self.hints.tick);
+        self.bytes.extend((tick as u16).to_le_bytes());
+        let continues = self.draw.below(16).saturating_sub(13) as u8;
+        self.push(continues).report();
+        self.drawn_state(tick);
+        let ticks = if self.draw.below(4) == 0 { self.value(8) } else { u64::from(ahead) };
         self.varint(ticks);
         // Mostly all hold what was held before.
         let mut left = ticks.min(300) * u64::from(self.hints.seats);
@@ -576,14 +580,37 @@ impl<'a> Writer<'a> {
             self.push(run as u8);
             left -= run;
         }
-        if carried != StateForm::Inputs {
-            let base = match (carried, self.state) {
-                (StateForm::Whole, _) => GameState::default(),
-                (_, Some(state)) => state.clone(),
-                (_, None) => first_state(),
-            };
-            DeltaCoder::default().encode(&base, &state, &mut self.bytes);
-        }
         self
+    }
+
+    fn tick_ahead(&mut self) -> u32 {
+        let ahead = self.draw.below(5) as u32;
+        if self.draw.below(8) == 0 { self.value(16) as u32 } else { self.hints.tick.wrapping_add(ahead) }
+    }
+
+    fn report(&mut self) -> &mut Self {
+        self.signed(16).number(16);
+        let margin_tick = if self.draw.below(2) == 0 { 0 } else { self.value(16) };
+        self.varint(margin_tick);
+        if margin_tick > 0 {
+            self.signed(16);
+        }
+        let seats = if self.draw.below(2) == 0 { self.draw.below(1 << 12) } else { self.value(16) };
+        self.number(32).varint(seats)
+    }
+
+    /// A state of this tick, more or less that of the world, after its hash.
+    fn drawn_state(&mut self, tick: u32) -> GameState {
+        let mut state = match self.state {
+            Some(state) => damaged(self.draw, state),
+            None => first_state(),
+        };
+        state.globals.tick[0] = Tick(tick);
+        if self.state.is_none() {
+            state.globals.seed[0] = self.draw.below(2);
+        }
+        let hash = if self.draw.below(8) == 0 { self.value(64) } else { state.hash().whole };
+        self.bytes.extend(hash.to_le_bytes());
+        state
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use game::Node as _;
 use net::message::{Bye, DesyncHashes, PacketId, Ping, Ready, Seating, encode};
 use net::{
-    Architecture, ENVELOPE_BYTES, End, Event, InputsHeader, Seats, StateForm, UpdateHead, UpdatePart,
+    Architecture, ENVELOPE_BYTES, End, Event, InputsHeader, Report, Seats, UpdateHeader, UpdatePart,
     encode_inputs, encode_update,
 };
-use sim::{PlayerId, Tick, TickInputs};
+use sim::{DeltaCoder, PlayerId, Tick, TickInputs};
 
 use super::peer::{Node, after};
 use super::room::{Room, Table};
@@ -177,22 +177,16 @@ fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more
         let (next, _) = client.unconfirmed();
         let tick = room.peers[1].state.tick();
         let idle = TickInputs::idle(tick, 2);
-        let head = UpdateHead {
-            carried: StateForm::Inputs,
-            continues: true,
+        let report = Report {
             received: (i64::from(next.0) - i64::from(tick.0) - 1) as i16,
             waiting: 30_000,
-            margin_tick: 0,
-            margin: 0,
-            rejected: 0,
-            away: Seats::default(),
-            left: Seats::default(),
-            lost: Seats::default(),
-            hash: after(room.peers[1].state.clone(), &idle).hash().whole,
+            ..Report::default()
         };
-        let part = UpdatePart { part: 0, parts: 1, sending: 0, tick: tick.0 as u16 + 1 };
-        let (held, mut body) = ([Default::default(); 2].into_iter().collect(), part.encode().to_vec());
-        encode_update(&head, &held, [idle.into()].iter(), &mut body);
+        let state = after(room.peers[1].state.clone(), &idle);
+        let header = UpdateHeader { back: 1, report, hash: state.hash().whole };
+        let mut body = UpdatePart::new(0, 1, 0, tick.plus(1)).encode().to_vec();
+        encode_update(&header, core::iter::empty(), &[0], &mut body);
+        DeltaCoder::default().encode(&room.peers[1].state, &state, &mut body);
         room.forge(0, 1, PacketId::GameStateUpdate, &body);
     }
     assert!(room.peers[1].state.tick() >= Tick(30));

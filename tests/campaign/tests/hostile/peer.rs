@@ -255,6 +255,12 @@ impl Peer {
     }
 
     fn run_ticks(&mut self, now: Time) {
+        if let Node::Client(session) = &mut self.node
+            && let Some(tick) = session.poll_snapshot(now)
+        {
+            self.state = session.last_snapshot().expect("polled").state.clone();
+            session.adopted(now, tick, false);
+        }
         loop {
             let timed = match &mut self.node {
                 Node::Lockstep(session) => session.poll_tick(now).map(|due| due.inputs.into()),
@@ -268,7 +274,7 @@ impl Peer {
             let hash = self.state.hash();
             match &mut self.node {
                 Node::Lockstep(session) => session.report(now, tick, &hash),
-                Node::Server(session) => session.report(now, &timed, &hash, &self.state),
+                Node::Server(session) => session.report(now, &timed, (&hash, &self.state), &[]),
                 Node::Client(session) => session.report(now, tick, &hash),
                 _ => {}
             }

@@ -390,8 +390,9 @@ fn a_flood_of_suspicions_is_answered_ten_times_a_second() {
 
 #[test]
 fn a_flood_of_any_datagram_costs_nobody_else_a_seat() {
-    // Updates are a server's, and dropped before anybody asks who sent them.
-    let is_datagram = |id: &PacketId| id.delivery() == Delivery::Datagram && *id != PacketId::GameStateUpdate;
+    // Updates and ticks are a server's, and dropped before anybody asks who sent them.
+    let is_servers = |id: &PacketId| matches!(id, PacketId::GameStateUpdate | PacketId::ServerTicks);
+    let is_datagram = |id: &PacketId| id.delivery() == Delivery::Datagram && !is_servers(id);
     for id in PacketId::ALL.iter().copied().filter(is_datagram) {
         let flood = flood_datagrams(id, if id == PacketId::Acknowledge { 4 } else { 1 }, |now, _| match id {
             PacketId::PathChallenge | PacketId::PathResponse => encode(&PathEcho { data: [7; 8] }).to_vec(),

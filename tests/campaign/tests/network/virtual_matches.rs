@@ -85,7 +85,10 @@ fn with_a_server_all_end_alike_and_a_client_that_deviates_is_named() {
         let planted = CampaignOptions { inject: Some((1, inject)), ..clean };
         let report = campaign(&planted, |_| {});
         let (seed, found) = report.all.first_desync.clone().expect("named");
-        assert_eq!((seed, found.tick, found.part, found.field), (70, 601, Some("units"), Some("hp")));
+        assert_eq!((seed, found.part, found.field), (70, Some("units"), Some("hp")), "{architecture}");
+        // A client of a server has the state of every third tick.
+        let latest = if architecture == Architecture::Relay { 601 } else { 603 };
+        assert!((601..=latest).contains(&found.tick), "{architecture}: {}", found.tick);
         assert_eq!(found.odd[..], [Party::Seat(PlayerId(1))], "{architecture}");
         assert_eq!(report.violations, [], "{architecture}: the match continues");
     }

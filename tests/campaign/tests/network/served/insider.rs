@@ -6,7 +6,7 @@ use std::time::Duration;
 use game::{MatchEvent, MatchOutcome, Node as _, Server};
 use net::message::{Bye, Delivery, JoinConfirm, PacketId, Ping, Ready, Seating, Seats, decode, encode};
 use net::{
-    Channel, ClientInputsHeader, End, Entropy, Event, GuestConfig, Join, Opened, OpeningRoom,
+    Channel, ClientInputsHeader, End, Entropy, Event, GuestConfig, Join, Notice, Opened, OpeningRoom,
     PacketProtection, Refusal, Seat, Token, encode_client_inputs, encode_input,
 };
 use sim::{PlayerId, PlayerInput};
@@ -81,9 +81,9 @@ impl Insider {
     }
 
     /// Its next input, and that it has no update.
-    pub(crate) fn order(&mut self, net: &mut Net, input: &PlayerInput, wants_state: bool) {
+    pub(crate) fn order(&mut self, net: &mut Net, input: &PlayerInput, notice: Notice) {
         let updated = -self.inputs.cast_signed();
-        let header = ClientInputsHeader { first: self.inputs, count: 1, updated, wants_state };
+        let header = ClientInputsHeader { first: self.inputs, count: 1, updated, notice };
         self.inputs += 1;
         let input = encode_input(input, &[]).expect("an input");
         let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());

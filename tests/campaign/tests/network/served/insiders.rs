@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use game::{MatchError, MatchEvent, MatchOptions, Node as _};
 use net::message::{Bye, PacketId, Ping, Ready, Seats, decode, encode};
-use net::{ClientInputsHeader, DropCause, ServerConfig, Settings, Time, encode_client_inputs};
+use net::{ClientInputsHeader, DropCause, Notice, ServerConfig, Settings, Time, encode_client_inputs};
 use sim::PlayerInput;
 
 use super::insider::{Insider, all_played, heard, run_pinging, vacated};
@@ -83,7 +83,8 @@ fn a_client_that_acknowledges_nothing_holds_up_neither_ticks_nor_the_end() {
             let mut bytes = 0;
             run_pinging(&mut net, &mut insider, Duration::from_secs(60), |net, insider| {
                 if asks_for_states {
-                    let header = ClientInputsHeader { first: 0, count: 0, updated: 0, wants_state: true };
+                    let notice = Notice::WantsState;
+                    let header = ClientInputsHeader { first: 0, count: 0, updated: 0, notice };
                     let body = encode_client_inputs(&header, [].into_iter());
                     insider.say_bytes(net, PacketId::PlayerInput, &body);
                 }
@@ -240,7 +241,7 @@ fn lies_about_hashes_change_nothing_for_the_others() {
             insider.say(net, PacketId::Ready, &Ready { round, state_hash, unheard });
             insider.say(net, PacketId::Bye, &Bye::Finished { ticks, chain, stays: true });
             if net.tick() > u32::from(insider.inputs) {
-                insider.order(net, &PlayerInput::default(), true);
+                insider.order(net, &PlayerInput::default(), Notice::WantsState);
             }
         });
         all_played(&net, 300);
