@@ -36,12 +36,7 @@ pub struct Interpolated {
 impl Interpolated {
     /// Starts from the state of `world`.
     pub(super) fn new(world: &World) -> Self {
-        let first = world.state();
-        let copy = || {
-            let mut copy = first.clone();
-            copy.reserve(world.setup());
-            copy
-        };
+        let (first, copy) = (world.state(), || world.roomy_state());
         let (states, free) = (VecDeque::from([copy()]), (0..STATES_USUAL).map(|_| copy()).collect());
         Self {
             states,
@@ -67,7 +62,7 @@ impl Interpolated {
         self.events.drain(..beyond);
     }
 
-    /// Shows the state before `next`, or at most `longest` ticks beyond the last one that has arrived. `ran` receives the
+    /// Shows the state before `next`, or at most `longest` ticks beyond the last that has arrived. `ran` receives the
     /// events of the ticks that are shown for the first time.
     pub(super) fn advance(&mut self, now: Time, next: Tick, longest: u32, mut ran: impl FnMut(TickEvent)) {
         let shown = self.picture.tick();

@@ -14,7 +14,7 @@ use super::rules::UnitRules;
 use super::setup::Setup;
 use super::space::arena::FAR;
 use super::state::{
-    CAPTURED, ControlBehaviour, GameState, KindId, NoSuchField, Order, Outcome, StateHash, UnitId,
+    CAPTURED, ControlBehaviour, GameState, KindId, NoSuchField, Order, Outcome, QUEUED_MAX, StateHash, UnitId,
 };
 use super::tick::{PlayerId, Tick};
 
@@ -74,7 +74,7 @@ impl World {
     }
 
     fn restore_with(setup: Setup, rules: Arc<CompiledRules>, mut state: GameState) -> Self {
-        let units = state.reserve(&setup);
+        let units = reserve(&mut state, &setup);
         let scratch = Scratch::with_capacity(rules.arena.obstacles.half, units);
         Self { setup, rules, state, scratch }
     }
@@ -103,6 +103,14 @@ impl World {
     #[must_use]
     pub fn state(&self) -> &GameState {
         &self.state
+    }
+
+    /// A copy of the state with room for all that the match may have.
+    #[must_use]
+    pub fn roomy_state(&self) -> GameState {
+        let mut state = self.state.clone();
+        reserve(&mut state, &self.setup);
+        state
     }
 
     /// The events of the latest tick.
@@ -176,9 +184,20 @@ impl World {
     }
 }
 
+/// Reserves memory for all that a match of this setup may have. Returns its most units.
+fn reserve(state: &mut GameState, setup: &Setup) -> usize {
+    let units = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
+    state.slots.reserve(units);
+    state.units.reserve(units);
+    // An arrow flies for less time than two shots take.
+    state.projectiles.reserve(2 * units);
+    state.orders.reserve(QUEUED_MAX * units);
+    units
+}
+
 /// Whether a state belongs to a match of this setup.
 fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState, room: &mut Vec<u8>) -> bool {
-    state.is_consistent_in(room)
+    state.is_consistent(room)
         && state.players.len() == setup.seats.len()
         && state.circles.len() == setup.map.circles.len()
         && is_in_range(rules, state)

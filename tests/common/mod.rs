@@ -109,7 +109,7 @@ impl BotMatch {
 /// What is true of every world after every tick.
 pub(crate) fn check_limits(world: &World) {
     let (state, Setup { rules, map, .. }) = (world.state(), world.setup());
-    assert!(state.is_consistent());
+    assert!(state.is_consistent(&mut Vec::new()));
     let fx = |milli: Milli| Fx::from_bits((i64::from(milli) * 65_536 / 1000) as i32);
     for row in 0..state.units.len() {
         let at = state.position(row);

@@ -111,7 +111,7 @@ fn a_queue_has_a_limit_and_is_forgotten_with_a_new_order_or_with_its_unit() {
     field.world = World::restore(field.world.setup().clone(), state).expect("of this field");
     field.wait(1);
     assert!(field.world.state().orders.is_empty());
-    assert!(field.world.state().is_consistent());
+    assert!(field.world.state().is_consistent(&mut Vec::new()));
 }
 
 #[test]

@@ -10,19 +10,21 @@ mod play;
 mod relayed;
 mod server_view;
 mod snapshots;
+mod states;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use self::snapshots::UpdateCounts;
+pub use self::states::{CommandRun, Snapshot};
 
 use self::relayed::{Agreement, RelayedTicks};
 use self::server_view::ServerView;
 use crate::connection::protection::{Opened, OpeningRoom};
 use crate::connection::{CLOSE_WITHIN, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
+use crate::event::{End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::expected::Expected;
 use crate::outbox::{Outbox, Source, Transmit};
 use crate::play::link::Link;
@@ -39,11 +41,9 @@ use crate::timer::{Timer, Timers};
 use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
 use crate::wire::chat_text::ChatText;
-use crate::wire::given::Given;
 use crate::wire::input::EncodedInput;
 use crate::wire::message::{Bye, Chat, FetchHistory, MatchConfig, PacketId, Ping, Pong, Seats, decode};
-use crate::wire::server_ticks::TimedInputs;
-use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick, TickEvent};
+use sim::{Command, GameState, HeroControl, PlayerId, StateHash, Tick};
 
 /// Interval between reports to the server when there is nothing new to send.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
@@ -57,34 +57,6 @@ enum Phase {
         end: End,
     },
     Closed,
-}
-
-/// A server's state, and what happened since the one before.
-#[derive(Debug)]
-pub struct Snapshot<'a> {
-    /// The next tick to run of it.
-    pub tick: Tick,
-    /// The state; [`sim::World::adopt`] decides whether it is one of the match.
-    pub state: &'a GameState,
-    /// Its hash, which the server has announced.
-    pub hash: StateHash,
-    /// The events since the snapshot that was polled before, each once and in order.
-    pub events: &'a [TickEvent],
-    /// The commands that have run since then, in order.
-    pub commands: &'a [CommandRun],
-    /// Bound on the error of others' instants in `commands`, in microseconds.
-    pub clock_error_us: u64,
-}
-
-/// A command that the server has run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CommandRun {
-    /// The tick in which it ran.
-    pub tick: Tick,
-    /// The player who gave it.
-    pub player: PlayerId,
-    /// When it was given, on this clock; `None` if that is not known.
-    pub given: Option<Time>,
 }
 
 /// One client's view of a match.
@@ -292,74 +264,8 @@ impl Follower {
         self.out.poll_event()
     }
 
-    /// The next tick that a relay has sent and the caller has not run, once it is due here. Run it, then call
-    /// [`Self::report`].
-    pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
-        self.now = self.now.max(now);
-        let relayed = self.server.relayed.as_mut()?;
-        let (TimedInputs { inputs, given }, stall) = relayed.next_due(self.now, &self.own.clock)?;
-        let sealed_at = self.sealed_at(inputs.tick);
-        // The server may have added the count-down, behind what the player gave.
-        let own = inputs
-            .inputs
-            .get(self.me.index())
-            .map_or(0, |own| own.commands.iter().filter(|command| command.is_given()).count());
-        let here = |(player, given): (usize, &Given)| {
-            if player == self.me.index() {
-                self.own.inputs.take_given(own)
-            } else {
-                self.link.connection.clock.all_here(given, self.now)
-            }
-        };
-        let given = given.iter().enumerate().map(here).collect();
-        let clock_error_us = self.clock_error_us();
-        Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
-    }
-
-    fn clock_error_us(&self) -> u64 {
+    pub(super) fn clock_error_us(&self) -> u64 {
         self.link.connection.clock.error_us() + self.server.error_us
-    }
-
-    /// Takes the newest state of a server that is no relay, unless it was taken before: [`Self::last_snapshot`] returns
-    /// it. Adopt it, then call [`Self::adopted`]. Returns its tick.
-    pub fn poll_snapshot(&mut self, now: Time) -> Option<Tick> {
-        self.now = self.now.max(now);
-        let tick = self.server.relayed.is_none().then(|| self.server.snapshots.take())??;
-        self.server.taken = tick;
-        self.commands.clear();
-        for ran in self.server.snapshots.commands() {
-            let (tick, player) = (ran.tick, ran.player);
-            let given = if player == self.me {
-                self.own.inputs.take_given(1).pop().flatten()
-            } else {
-                self.link.connection.clock.here(ran.given, self.now)
-            };
-            self.commands.push(CommandRun { tick, player, given });
-        }
-        Some(tick)
-    }
-
-    /// The state that [`Self::poll_snapshot`] took last, and what happened before it; until the next datagram is handled.
-    #[must_use]
-    pub fn last_snapshot(&self) -> Option<Snapshot<'_>> {
-        let (tick, snapshots) = (self.server.taken, &self.server.snapshots);
-        let (state, hash) = snapshots.with_hash(tick)?;
-        let (events, commands) = (snapshots.events(), &*self.commands);
-        Some(Snapshot { tick, state, hash, events, commands, clock_error_us: self.clock_error_us() })
-    }
-
-    /// The state of the snapshot of `tick` is the caller's; with `is_over` the match has ended with it.
-    pub fn adopted(&mut self, now: Time, tick: Tick, is_over: bool) {
-        self.now = self.now.max(now);
-        if is_over || self.config.ticks.is_some_and(|ticks| tick.0 >= ticks) {
-            self.finish();
-        }
-        self.close_if_finished();
-    }
-
-    /// Counts a state of the caller that was no longer the server's before the next snapshot replaced it.
-    pub const fn count_differing(&mut self) {
-        self.server.counts.differed += 1;
     }
 
     /// Asks the server for its recording of the match, once: [`Self::poll_recording`] returns it from its first byte on, as

@@ -3,16 +3,18 @@
 use super::snapshots::Received;
 use super::{End, Event, Follower, Phase, REPORT_EVERY};
 use crate::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::event::DueTick;
 use crate::play::delay::RESERVE_US;
 use crate::play::local_inputs::COMMITTED_MAX;
 use crate::time::Time;
 use crate::timer::Timer;
 use crate::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
+use crate::wire::given::Given;
 use crate::wire::input::count_fitting;
 use crate::wire::limits::BODY_BYTES_MAX;
 use crate::wire::message::{PacketId, Pong};
 use crate::wire::report::Report;
-use crate::wire::server_ticks::decode_server_ticks;
+use crate::wire::server_ticks::{TimedInputs, decode_server_ticks};
 use crate::wire::update::UpdatePart;
 use sim::{PlayerId, Tick};
 
@@ -154,6 +156,30 @@ impl Follower {
         self.server.counts.apply(self.now, &mut self.server.updated_at);
         self.on_report(&report, tick);
         Ok(())
+    }
+
+    /// The next tick that a relay has sent and the caller has not run, once it is due here. Run it, then call
+    /// [`Self::report`].
+    pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
+        self.now = self.now.max(now);
+        let relayed = self.server.relayed.as_mut()?;
+        let (TimedInputs { inputs, given }, stall) = relayed.next_due(self.now, &self.own.clock)?;
+        let sealed_at = self.sealed_at(inputs.tick);
+        // The server may have added the count-down, behind what the player gave.
+        let own = inputs
+            .inputs
+            .get(self.me.index())
+            .map_or(0, |own| own.commands.iter().filter(|command| command.is_given()).count());
+        let here = |(player, given): (usize, &Given)| {
+            if player == self.me.index() {
+                self.own.inputs.take_given(own)
+            } else {
+                self.link.connection.clock.all_here(given, self.now)
+            }
+        };
+        let given = given.iter().enumerate().map(here).collect();
+        let clock_error_us = self.clock_error_us();
+        Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
     }
 
     fn on_report(&mut self, report: &Report, tick: Tick) {

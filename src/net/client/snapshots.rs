@@ -184,7 +184,7 @@ impl Snapshots {
         Some(report)
     }
 
-    /// Adds what has happened since the newest state: of what is told since the base, some is known already.
+    /// Adds what has happened since the newest state: some of what is said since the base is known already.
     fn take_events(&mut self, base: Tick, tick: Tick, update: &Update<'_>) -> Option<()> {
         if !self.is_new {
             self.events.clear();

@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
-use super::updates::SentUpdate;
+use super::sent::SentUpdate;
 use crate::drop_cause::{DropCause, Handled};
 use crate::event::ClientCounts;
 use crate::play::link::Link;

@@ -9,6 +9,7 @@ mod queue;
 mod relayed;
 mod returning;
 mod running;
+mod sent;
 mod snapshots;
 mod updates;
 

@@ -21,7 +21,6 @@ pub use self::unit_id::UnitId;
 use self::cell::enum_cell;
 use self::table::table;
 use crate::math::{Angle, Fx, Vec2};
-use crate::setup::Setup;
 use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most units alive at once.
@@ -387,18 +386,6 @@ impl GameState {
         ])
     }
 
-    /// Reserves memory for everything that a match of this setup may have. Returns its most units.
-    pub fn reserve(&mut self, setup: &Setup) -> usize {
-        let minions = usize::from(setup.rules.minions_max);
-        let units = setup.seats.len().saturating_mul(minions.saturating_add(1));
-        self.slots.reserve(units);
-        self.units.reserve(units);
-        // An arrow flies for less time than two shots take.
-        self.projectiles.reserve(units.saturating_mul(2));
-        self.orders.reserve(units.saturating_mul(QUEUED_MAX));
-        units
-    }
-
     /// Copies `other` and keeps the allocations.
     pub fn copy_from(&mut self, other: &Self) {
         self.globals.copy_from(&other.globals);
@@ -522,14 +509,9 @@ impl GameState {
     }
 
     /// Whether a running world can have this state: rectangular tables, ids that lead to their rows, owners
-    /// that exist. Everything that `step` uses as an index is in range.
+    /// that exist. Everything that `step` uses as an index is in range. `room` becomes as long as there are units.
     #[must_use]
-    pub fn is_consistent(&self) -> bool {
-        self.is_consistent_in(&mut Vec::new())
-    }
-
-    /// The same with memory for a byte of each unit.
-    pub(crate) fn is_consistent_in(&self, room: &mut Vec<u8>) -> bool {
+    pub fn is_consistent(&self, room: &mut Vec<u8>) -> bool {
         let players = self.players.len();
         self.is_rectangular()
             && self.cores.len() == players
@@ -589,8 +571,9 @@ impl GameState {
     /// # Errors
     /// If the bytes are not exactly what [`Self::encode`] gives for a consistent state.
     pub fn decode(bytes: &[u8]) -> Result<Self, MalformedSnapshot> {
-        Self::decode_to_compare(bytes)
-            .and_then(|state| if state.is_consistent() { Ok(state) } else { Err(MalformedSnapshot) })
+        Self::decode_to_compare(bytes).and_then(|state| {
+            if state.is_consistent(&mut Vec::new()) { Ok(state) } else { Err(MalformedSnapshot) }
+        })
     }
 
     /// Restores a snapshot that need not be consistent, for example of a world that diverged: for

@@ -80,11 +80,11 @@ fn every_event_reaches_every_client_once_and_in_order() {
             // The last state of a match that its clients leave may not be the server's.
             assert!(all.len() - heard.len() < 40, "seed {seed}: {} of {}", heard.len(), all.len());
             for (&sent, &got) in all.iter().zip(&heard) {
-                let ((sent, was), (got, is)) = (told(sent), told(got));
+                let ((sent, was), (got, seen)) = (told(sent), told(got));
                 assert_eq!(sent, got, "seed {seed}");
                 assert!(
-                    dist2(was, is) <= square(Fx::ONE),
-                    "seed {seed}: {sent:?} at {was:?}, and told at {is:?}"
+                    dist2(was, seen) <= square(Fx::ONE),
+                    "seed {seed}: {sent:?} at {was:?}, and heard of at {is:?}"
                 );
             }
         }

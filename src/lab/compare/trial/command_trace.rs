@@ -106,7 +106,7 @@ impl CommandTraces {
         }
     }
 
-    /// Returns the index of a player's next command of which a node learns that it has run, but not which it was. One that
+    /// Returns the index of a player's next command of which a node learns that it has run, but not which it was. What
     /// the session could not take never runs.
     pub(super) fn next(&self, applied: &mut Applied, player: usize) -> Option<usize> {
         let next = applied.next.get_mut(player)?;

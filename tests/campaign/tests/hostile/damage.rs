@@ -44,6 +44,19 @@ pub(crate) fn ragged(draw: &mut Draw, state: &mut GameState) {
     }
 }
 
+/// A state of this tick, more or less this one or the first.
+pub(crate) fn drawn(draw: &mut Draw, state: Option<&GameState>, tick: Tick) -> GameState {
+    let mut drawn = match state {
+        Some(state) => damaged(draw, state),
+        None => first_state(),
+    };
+    drawn.globals.tick[0] = tick;
+    if state.is_none() {
+        drawn.globals.seed[0] = draw.below(2);
+    }
+    drawn
+}
+
 /// The world before tick 0.
 pub(crate) fn first_state() -> GameState {
     let (nobody, mut state) = (PlayerId::NONE.0, GameState::default());

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use net::UpdatePart;
 use net::message::{PROTOCOL_VERSION, PacketId};
-use sim::{DeltaCoder, GameState, Tick, encode_events};
+use sim::{DeltaCoder, GameState, Tick};
 
-use super::damage::{damaged, first_state};
+use super::damage::{drawn, first_state};
 
 /// A stream of draws: of given bytes while they last, so that a fuzzer can choose, and of a seed from then on
 /// (splitmix64).
@@ -525,36 +525,27 @@ impl<'a> Writer<'a> {
     /// A part of an update: often whole, and such that a client can follow it.
     fn update(&mut self) -> &mut Self {
         let tick = self.tick_ahead();
-        let sending = self.draw.below(4) as u8;
         let (part, parts) = match self.draw.below(8) {
             0 => (self.draw.below(256) as u8, 1 + self.draw.below(256) as u16),
             _ => (0, 1),
         };
-        self.bytes.extend(UpdatePart::new(part, parts, sending, Tick(tick)).encode());
-        // From the newest state that the client has, or from the one before tick 0.
+        self.bytes.extend(UpdatePart::new(part, parts, self.draw.below(4) as u8, Tick(tick)).encode());
+        // From the client's newest state, or from that before tick 0.
         let from_first = self.state.is_none() || self.draw.below(2) == 0;
         let back = if from_first { tick } else { tick.wrapping_sub(self.hints.tick) };
         let back = if self.draw.below(8) == 0 { self.value(32) as u32 } else { back };
         self.varint(back.into());
         self.report();
         let state = self.drawn_state(tick);
-        let commands = if self.draw.below(4) == 0 { self.value(16).min(300) } else { self.draw.below(3) };
-        self.varint(commands);
-        for _ in 0..commands {
-            self.number(32).byte().number(16);
-        }
+        let commands = if self.draw.below(4) == 0 { 300 } else { 0 };
+        self.list(commands, |w| w.number(32).byte().number(16));
         let base = self.state.filter(|_| !from_first).cloned().unwrap_or_else(first_state);
-        let mut events = Vec::new();
-        if self.draw.below(4) == 0 {
-            for _ in 0..self.draw.below(40) {
-                events.push(self.draw.below(256) as u8);
-            }
-        } else {
-            encode_events(&base, &state, core::iter::empty(), &mut events);
-        }
+        let events: Vec<u8> = match self.draw.below(4) {
+            0 => (0..self.draw.below(40)).map(|_| self.draw.below(256) as u8).collect(),
+            _ => vec![0],
+        };
         let length = if self.draw.below(16) == 0 { self.value(32) } else { events.len() as u64 };
-        self.varint(length);
-        self.bytes.extend(events);
+        self.varint(length).bytes.extend(events);
         DeltaCoder::default().encode(&base, &state, &mut self.bytes);
         self
     }
@@ -562,12 +553,12 @@ impl<'a> Writer<'a> {
     /// Ticks of a relay: often such that a client can run them.
     fn server_ticks(&mut self) -> &mut Self {
         let tick = self.tick_ahead();
-        let ahead = tick.wrapping_sub(self.hints.tick);
         self.bytes.extend((tick as u16).to_le_bytes());
         let continues = self.draw.below(16).saturating_sub(13) as u8;
         self.push(continues).report();
         self.drawn_state(tick);
-        let ticks = if self.draw.below(4) == 0 { self.value(8) } else { u64::from(ahead) };
+        let ticks =
+            if self.draw.below(4) == 0 { self.value(8) } else { tick.wrapping_sub(self.hints.tick).into() };
         self.varint(ticks);
         // Mostly all hold what was held before.
         let mut left = ticks.min(300) * u64::from(self.hints.seats);
@@ -584,8 +575,8 @@ impl<'a> Writer<'a> {
     }
 
     fn tick_ahead(&mut self) -> u32 {
-        let ahead = self.draw.below(5) as u32;
-        if self.draw.below(8) == 0 { self.value(16) as u32 } else { self.hints.tick.wrapping_add(ahead) }
+        let ahead = self.hints.tick.wrapping_add(self.draw.below(5) as u32);
+        if self.draw.below(8) == 0 { self.value(16) as u32 } else { ahead }
     }
 
     fn report(&mut self) -> &mut Self {
@@ -601,14 +592,7 @@ impl<'a> Writer<'a> {
 
     /// A state of this tick, more or less that of the world, after its hash.
     fn drawn_state(&mut self, tick: u32) -> GameState {
-        let mut state = match self.state {
-            Some(state) => damaged(self.draw, state),
-            None => first_state(),
-        };
-        state.globals.tick[0] = Tick(tick);
-        if self.state.is_none() {
-            state.globals.seed[0] = self.draw.below(2);
-        }
+        let state = drawn(self.draw, self.state, Tick(tick));
         let hash = if self.draw.below(8) == 0 { self.value(64) } else { state.hash().whole };
         self.bytes.extend(hash.to_le_bytes());
         state
