@@ -84,7 +84,7 @@ fn every_event_reaches_every_client_once_and_in_order() {
                 assert_eq!(sent, got, "seed {seed}");
                 assert!(
                     dist2(was, seen) <= square(Fx::ONE),
-                    "seed {seed}: {sent:?} at {was:?}, and heard of at {is:?}"
+                    "seed {seed}: {sent:?} at {was:?}, and seen at {seen:?}"
                 );
             }
         }
