@@ -64,9 +64,9 @@ fn a_replay_with_another_kind_verifies_and_bots_train_it() {
     let pikeman = setup.rules.minion_named("pikeman").expect("in the file");
     let header = ReplayHeader::new(&setup, &["Ann", "Ben"], None, 0).expect("a header");
     let mut recorder = ReplayEncoder::new(Vec::new(), &header).expect("into memory");
-    let mut game = BotMatch::new(setup, BotLevel::Normal);
+    let mut game = BotMatch::new(setup, BotLevel::Hard);
     let mut trained = BTreeSet::new();
-    for _ in 0..3_600 {
+    for _ in 0..7_200 {
         let inputs = game.inputs();
         game.world.step(&inputs);
         recorder.tick(&inputs, game.world.hash().whole).expect("into memory");
