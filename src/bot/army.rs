@@ -13,6 +13,10 @@ use sim::{
 
 /// An army below this strength, in percent of the enemies around it, retreats.
 const LOST: i32 = 60;
+/// Number of enemies with a bow for each runner.
+const PREY: usize = 2;
+/// Distance within which runners look for enemies with a bow, in tiles.
+const HUNT: i32 = 12;
 /// An army smaller than this is not split.
 const WHOLE: usize = 4;
 
@@ -88,7 +92,13 @@ impl<'a> Army<'a> {
             self.follow(orders);
             return;
         }
-        let (swords, bows) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
+        let (mut swords, bows) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
+        let runners: Rows = swords.iter().copied().filter(|&row| view.is_runner(row)).collect();
+        let prey = mean(view, &runners).and_then(|at| view.nearest_prey(at, HUNT));
+        if let Some(prey) = prey.filter(|_| view.skill.is_tactical) {
+            swords.retain(|row| !runners.contains(row));
+            self.focus(orders, &runners, prey);
+        }
         self.march(orders, &swords, self.plan.main);
         let foe = mean(view, &bows).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
         match foe {
@@ -184,7 +194,7 @@ fn is_time_to_train(view: &View<'_>) -> bool {
 }
 
 /// Returns the kind that the mix asks for. By default bows against swords, which take long to reach them, and swords
-/// against bows; of the kinds with the same attack the one of which there are fewest.
+/// against bows.
 fn wanted_kind(view: &View<'_>) -> KindId {
     let rules = &view.world.setup().rules;
     let own = |kind: KindId| view.minions.iter().filter(|&&row| view.state.units.kind[row] == kind).count();
@@ -193,8 +203,19 @@ fn wanted_kind(view: &View<'_>) -> KindId {
     match view.mix {
         Mix::Counter => {
             let attack = wanted_attack(view);
-            let has_it = |kind: &KindId| rules.unit(ControlBehaviour::Minion, *kind).attack == attack;
-            fewest(&mut rules.minion_kinds().filter(has_it)).unwrap_or_else(any)
+            let unit = |kind: KindId| rules.unit(ControlBehaviour::Minion, kind);
+            // Of the kinds with a sword the fastest run bows down, the others fight swords.
+            let fast = |kind: KindId| attack == AttackBehaviour::Swordsman && unit(kind).speed > view.run();
+            let runners = view.minions.iter().filter(|&&row| view.is_runner(row)).count();
+            let bows = view.minions.iter().filter(|&&row| view.is_prey(row)).count();
+            let prey = view.foes().filter(|&foe| view.is_prey(foe)).count();
+            // As many as there is prey for, but not more than swords to stand in front.
+            let wants_runner = runners * PREY < prey && runners * 2 + bows <= view.minions.len();
+            let has_it = |kind: &KindId| unit(*kind).attack == attack;
+            let of_attack = || rules.minion_kinds().filter(has_it);
+            fewest(&mut of_attack().filter(|&kind| fast(kind) == wants_runner))
+                .or_else(|| fewest(&mut of_attack()))
+                .unwrap_or_else(any)
         }
         Mix::Only(kind) => kind,
         Mix::Even => any(),
@@ -202,11 +223,16 @@ fn wanted_kind(view: &View<'_>) -> KindId {
 }
 
 /// Returns the attack that does best against the enemies in view: of ten minions, six bows if most enemies carry
-/// swords, else four.
+/// swords, else four, and only two if most of those with a sword run bows down.
 fn wanted_attack(view: &View<'_>) -> AttackBehaviour {
     use AttackBehaviour::{Archer, Swordsman};
     let foes = |attack| view.foes().filter(|&foe| view.attack(foe) == attack).count();
+    let runners = view.foes().filter(|&foe| view.is_runner(foe)).count();
     let own = |attack| view.minions.iter().filter(|&&row| view.attack(row) == attack).count();
-    let tenths = if foes(Swordsman) > foes(Archer) { 6 } else { 4 };
+    let tenths = match () {
+        () if runners * 2 > foes(Swordsman) => 2,
+        () if foes(Swordsman) > foes(Archer) => 6,
+        () => 4,
+    };
     if own(Archer) * 10 < (own(Archer) + own(Swordsman) + 1) * tenths { Archer } else { Swordsman }
 }

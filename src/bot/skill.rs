@@ -52,7 +52,7 @@ impl Skill {
                 well: 0,
                 flight: 0,
                 side_steps: false,
-                trains_every_ms: 15_000,
+                trains_every_ms: 20_000,
                 lenient_s: 135,
             },
             BotLevel::Normal => &Self {
@@ -68,7 +68,7 @@ impl Skill {
                 well: 40,
                 flight: 30,
                 side_steps: true,
-                trains_every_ms: 5_500,
+                trains_every_ms: 6_400,
                 lenient_s: 0,
             },
             BotLevel::Hard => &Self {

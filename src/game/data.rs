@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn errors_escape_control_characters() {
-        let error = rules_error("aggro = 7.0", "\"agg\u{1b}[31mro\" = 7.0");
+        let error = rules_error("aggro = 9.5", "\"agg\u{1b}[31mro\" = 9.5");
         assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
         let error = rules("no\u{1b}[2J.toml").expect_err("no file").to_string();
         assert!(error.starts_with("no\\u{1b}[2J.toml is neither"), "{error:?}");

@@ -29,6 +29,8 @@ pub(crate) enum Action {
     Banner,
     /// Make the next click an attack-move target.
     AttackMove,
+    /// Held: a right click makes the selected run, whatever lies there.
+    Run,
     Stop,
     Hold,
     Follow,
@@ -76,6 +78,7 @@ impl Action {
             Self::Dash => "Dash".into(),
             Self::Banner => "Banner".into(),
             Self::AttackMove => "Attack-move".into(),
+            Self::Run => "Run".into(),
             Self::Stop => "Stop".into(),
             Self::Hold => "Hold".into(),
             Self::Follow => "Follow the hero".into(),
@@ -187,11 +190,18 @@ pub(crate) const BINDINGS: &[Chapter] = &[
     Chapter {
         title: "Order",
         bindings: &[
-            mouse("Right click", "go there, attack it, follow your hero"),
+            mouse("Right click", "go there and fight, attack it, follow your hero"),
+            Binding {
+                keys: Keys::Bound(
+                    &[(KeyCode::LeftControl, Action::Run), (KeyCode::RightControl, Action::Run)],
+                    " + right click",
+                ),
+                does: "run there: fight nobody on the way",
+            },
             mouse("Shift + order", "queue the order"),
             Binding {
                 keys: Keys::Bound(&[(KeyCode::F, Action::AttackMove)], " + click"),
-                does: "go there and fight on the way",
+                does: "fight your way there, whatever it is",
             },
             bound(
                 &[(KeyCode::X, Action::Stop), (KeyCode::C, Action::Hold), (KeyCode::G, Action::Follow)],
@@ -398,12 +408,16 @@ mod tests {
         assert_eq!(action_of(KeyCode::B), None);
         let card: Vec<String> =
             BINDINGS.iter().flat_map(|chapter| chapter.bindings).map(Binding::keys).collect();
-        assert!(card.contains(&"F5 N".to_owned()) && card.contains(&"Shift + F5 N".to_owned()), "{card:?}");
+        assert!(
+            card.contains(&"F5 N M".to_owned()) && card.contains(&"Shift + F5 N M".to_owned()),
+            "{card:?}"
+        );
     }
 
     #[test]
     fn a_kind_of_a_file_has_its_keys_unless_they_mean_something_else() {
         let mut rules = (*rules_in_play()).clone();
+        rules.minions.truncate(2);
         let mut pikeman = rules.minions[0].clone();
         (pikeman.unit.name, pikeman.plural) = ("pikeman".parse().expect("a name"), None);
         let key = |label: char| Some(label.try_into().expect("a key"));

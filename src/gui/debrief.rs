@@ -62,10 +62,9 @@ const TIPS: [Tip; 8] = [
         |course| course.tally.circles.count_ones() * 2 < course.circles,
         |course| {
             format!(
-                "You held only {} of {} circles: {} and a click send a few minions to the far ones.",
+                "You held only {} of {} circles: drag over a few minions and right click a far one.",
                 course.tally.circles.count_ones(),
-                course.circles,
-                key_name(Action::AttackMove)
+                course.circles
             )
         },
     ),

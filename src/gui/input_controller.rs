@@ -202,7 +202,7 @@ impl InputController {
     ) -> Option<Request> {
         match action {
             // Held keys, see `steer` and `holds`, and those of the window.
-            Action::Walk(..) | Action::Strike | Action::Scores | Action::Fullscreen => {}
+            Action::Walk(..) | Action::Strike | Action::Run | Action::Scores | Action::Fullscreen => {}
             Action::Dash => {
                 // With the MOBA preset, the hero dashes toward the pointer.
                 let pointed = || context.aim(self.pointer).filter(|_| preset() == Preset::Moba);
@@ -397,24 +397,26 @@ impl InputController {
 
     /// Sends the most likely order of a right click. Without selected minions the hero moves, so that a newcomer's
     /// first click has an effect; with the MOBA preset the hero always moves. A hero has no queued orders: with Shift
-    /// only minions are ordered. An enemy core is attacked if it is open; if it is shielded, no unit is sent.
+    /// only minions are ordered. An enemy core is attacked if it is open; if it is shielded, no unit is sent. Minions
+    /// fight on their way, unless they are to run: then whatever lies there is ground.
     fn smart_order(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) -> Option<Request> {
-        let (minions, when) = (self.minions(context), self.when());
-        let enemy = context.unit_at(self.pointer, |row| context.is_enemy(row));
-        let core = context.enemy_core_at(self.pointer).filter(|_| enemy.is_none());
+        let (minions, when, runs) = (self.minions(context), self.when(), self.holds(Action::Run));
+        let enemy = context.unit_at(self.pointer, |row| context.is_enemy(row) && !runs);
+        let core = context.enemy_core_at(self.pointer).filter(|_| enemy.is_none() && !runs);
         if core.is_some_and(|(_, is_open)| !is_open) {
             return Some(Request::Shielded);
         }
         let at = core.map_or_else(|| context.camera.to_tiles(self.pointer), |(at, _)| at);
         let hero = context.view.current.hero(context.me());
         let is_on_hero = hero.is_some_and(|row| {
-            context.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty()
+            context.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty() && !runs
         });
         let sends_hero = hero.is_some_and(|row| {
             let is_selected = self.selected.contains(&context.view.current.units.id[row]);
             let leads = is_selected || preset() == Preset::Moba;
             leads && (minions.is_empty() || when == When::Now) || self.selected.is_empty()
         });
+        let sends_minions = !minions.is_empty();
         if let Some(enemy) = enemy {
             if sends_hero {
                 say(Control::Command(Command::HeroAttack(enemy)));
@@ -428,13 +430,12 @@ impl InputController {
             if sends_hero {
                 say(Control::Command(Command::HeroGo(target(at))));
             }
-            if !minions.is_empty() && core.is_some() {
-                say(Control::Command(Command::AttackMove(minions, target(at), when)));
-            } else if !minions.is_empty() {
-                say(Control::Command(Command::Move(minions, target(at), when)));
+            if !minions.is_empty() {
+                let order = if runs { Command::Move } else { Command::AttackMove };
+                say(Control::Command(order(minions, target(at), when)));
             }
         }
-        let is_attack = enemy.is_some() || core.is_some();
+        let is_attack = enemy.is_some() || core.is_some() || (sends_minions && !is_on_hero && !runs);
         self.order = Some(OrderMark::new(at, is_attack, context.now));
         None
     }

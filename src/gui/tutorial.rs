@@ -198,8 +198,8 @@ const fn reason_of(step: Step) -> &'static str {
     match step {
         Step::Walk => "You are the large one with the pennant. You strike what comes near by yourself.",
         Step::Circle => "Circles give points. More units take them faster.",
-        Step::Train => "They cost supply, and appear in your circle while you stand in it.",
-        Step::Send => "Who holds two of three circles opens the enemy's core.",
+        Step::Train => "They cost supply, and appear in the circle of yours that is nearest to you.",
+        Step::Send => "They fight on their way. Two of three circles open the enemy's core.",
         Step::Banner => "Minions near you strike faster for a few seconds.",
         Step::Core => "Its shield is down. Go with them: destroy it and you win.",
     }

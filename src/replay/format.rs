@@ -393,6 +393,7 @@ mod tests {
             cooldown_ms: 1_000,
             windup_ms: 200,
             arrow_speed: 14_000,
+            capture: 1_000,
         };
         let minion = |attack| MinionRules {
             unit: unit(attack),
@@ -420,6 +421,8 @@ mod tests {
         rules.score_to_win = 1;
         rules.regeneration_per_s = 1;
         rules.aggro = 1;
+        rules.guard = 1;
+        rules.pace_radius = 1;
         rules.archer_keeps = 1;
         rules.dash_length = 1;
         rules.banner_radius = 1;
@@ -455,6 +458,7 @@ mod tests {
         };
         refused(|rules, _| rules.minions[0].unit.hp = 0, "unit.hp");
         refused(|rules, _| rules.minions[1].unit.arrow_speed = 0, "unit.arrow_speed");
+        refused(|rules, _| rules.minions[0].unit.capture = 10_001, "unit.capture");
         refused(|rules, _| rules.heroes[0].speed = i32::MAX, "unit.speed");
         refused(|rules, _| rules.heroes[1].cooldown_ms = u32::MAX, "unit.cooldown_ms");
         refused(|rules, _| rules.minions.clear(), "minions");

@@ -171,7 +171,7 @@ pub enum Command {
     Hold(Selection, When),
     /// Walk with the hero and fight what comes near.
     Follow(Selection, When),
-    /// Train a minion for supply, at the owned circle in which the hero stands, else at the base.
+    /// Train a minion for supply, where its team holds ground nearest to the rally point or the hero.
     Train(KindId),
     /// Where new minions walk, fighting what comes near; without a rally point they follow the hero.
     Rally(Option<Target>),

@@ -95,6 +95,8 @@ pub(crate) struct UnitStats {
     pub(crate) windup: u32,
     /// Tiles per tick.
     pub(crate) arrow_speed: Fx,
+    /// Weight with which it captures a circle, in thousandths.
+    pub(crate) capture: i32,
 }
 
 /// The rules per tick.
@@ -118,6 +120,8 @@ pub(crate) struct TickRules {
     /// 65,536ths of a turn per tick.
     pub(crate) turn: u16,
     pub(crate) aggro: Fx,
+    pub(crate) guard: Fx,
+    pub(crate) pace_radius: Fx,
     pub(crate) archer_keeps: Fx,
     /// Tiles per tick.
     pub(crate) dash_speed: Fx,
@@ -129,7 +133,7 @@ pub(crate) struct TickRules {
     pub(crate) regeneration_after: u32,
     pub(crate) training: u32,
     pub(crate) circle_radius: Fx,
-    /// Capture progress per tick by one unit.
+    /// Capture progress per tick by one unit of the usual weight.
     pub(crate) capture: i32,
     /// Most capture progress per tick.
     pub(crate) capture_most: i32,
@@ -162,6 +166,8 @@ impl TickRules {
             arc_half: rules.arc_half,
             turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
             aggro: tiles(rules.aggro),
+            guard: tiles(rules.guard),
+            pace_radius: tiles(rules.pace_radius),
             archer_keeps: tiles(rules.archer_keeps),
             dash_speed: tiles_over(rules.dash_length, dash),
             dash,
@@ -263,6 +269,7 @@ impl UnitStats {
             cooldown: rate.ticks_in_ms(rules.cooldown_ms).max(1),
             windup: rate.ticks_in_ms(rules.windup_ms).max(1),
             arrow_speed: tiles_over(rules.arrow_speed, rate.hz()),
+            capture: rules.capture,
         }
     }
 }

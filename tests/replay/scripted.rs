@@ -29,6 +29,7 @@ fn unit(hp: i16, speed: i32, reach: i32, damage: i16, cooldown_ms: u32, arrow_sp
         cooldown_ms,
         windup_ms: 250,
         arrow_speed,
+        capture: 1_000,
     }
 }
 
@@ -52,6 +53,8 @@ pub(crate) fn rules() -> Rules {
         arc_half: 4_096,
         turn_per_s: 98_304,
         aggro: 7_000,
+        guard: 3_000,
+        pace_radius: 8_000,
         archer_keeps: 1_200,
         dash_length: 4_000,
         dash_ms: 200,

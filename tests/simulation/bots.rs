@@ -109,3 +109,64 @@ fn probes_order_off_the_grid_and_away_from_circles_and_cores() {
         assert!(phases.iter().all(|&quarter| (180..330).contains(&quarter)), "{phases:?}");
     }
 }
+
+/// A fast kind with a sword is sent at bows, though swords stand nearer.
+#[test]
+fn bots_send_riders_at_archers() {
+    let mut setup = setup("standard", "standard", 1, 60, false);
+    let mut rules = (*setup.rules).clone();
+    rules.minions.iter_mut().for_each(|minion| minion.start = 0);
+    let rider = rules.minion_named("rider").expect("a rider");
+    setup.rules = std::sync::Arc::new(rules);
+    let mut world = World::new(setup);
+    let place = |x: i32, y: i32| sim::math::Vec2 { x: Fx::from_num(x), y: Fx::from_num(y) };
+    let riders: Vec<_> =
+        (0..4).map(|n| world.spawn_minion(PlayerId(0), rider, place(-14, n)).expect("room")).collect();
+    world.spawn_minion(PlayerId(1), KindId(0), place(-10, 0)).expect("room");
+    let archer = world.spawn_minion(PlayerId(1), KindId(1), place(-6, 0)).expect("room");
+    let bot = Bot::new(BotLevel::Hard, PlayerId(0), TickRate::HZ_60);
+    let mut sent = Vec::new();
+    for _ in 0..30 {
+        sent.extend(bot.think(&world).commands.into_iter().filter_map(|command| match command {
+            Command::Attack(units, quarry, _) => Some((units, quarry)),
+            _ => None,
+        }));
+        world.step(&TickInputs::idle(world.state().tick(), 2));
+    }
+    let (units, quarry) = sent.first().expect("an attack");
+    assert_eq!(*quarry, archer);
+    assert!(units.iter().all(|unit| riders.contains(unit)) && !units.is_empty());
+}
+
+#[test]
+fn bots_train_riders_against_archers_and_swordsmen_against_riders() {
+    let trained = |foes: KindId| {
+        let mut setup = setup("standard", "standard", 1, 60, false);
+        let mut rules = (*setup.rules).clone();
+        rules.minions.iter_mut().for_each(|minion| minion.start = 0);
+        (rules.supply_start, rules.supply_max, rules.training_ms) = (20, 20, 0);
+        setup.rules = std::sync::Arc::new(rules);
+        let mut world = World::new(setup);
+        for n in 0..6 {
+            let at = sim::math::Vec2 { x: Fx::from_num(20), y: Fx::from_num(n) };
+            world.spawn_minion(PlayerId(1), foes, at).expect("room");
+        }
+        let bot = Bot::new(BotLevel::Hard, PlayerId(0), TickRate::HZ_60);
+        let mut trained = [0; 3];
+        for _ in 0..120 {
+            let mut inputs = TickInputs::idle(world.state().tick(), 2);
+            inputs.inputs[0].commands.extend(bot.think(&world).commands);
+            world.step(&inputs);
+            for event in world.events() {
+                if let Event::Train { player: PlayerId(0), kind } = event {
+                    trained[kind.index()] += 1;
+                }
+            }
+        }
+        trained
+    };
+    let [sword, archer, rider] = [KindId(0), KindId(1), KindId(2)].map(trained);
+    assert!(archer[2] >= 2, "against archers: {archer:?}");
+    assert!(rider[0] > rider[1] && rider[2] == 0, "against riders: {rider:?}");
+    assert!(sword[1] >= 3 && sword[2] == 0, "against swordsmen: {sword:?}");
+}

@@ -358,7 +358,7 @@ fn endless_rules_end_only_by_giving_up() {
 // Circles.
 
 #[test]
-fn a_circle_takes_2_5_s_alone_2_s_with_many_and_decays_in_6() {
+fn a_circle_takes_1_5_s_alone_and_with_many_and_decays_in_6() {
     let sword = KindId(0);
     let taken_after = |places: &[(u8, KindId, (i32, i32))]| {
         let mut world = scene(places);
@@ -367,13 +367,14 @@ fn a_circle_takes_2_5_s_alone_2_s_with_many_and_decays_in_6() {
             world.state().circles.owner[0] == PlayerId(0)
         })
     };
-    assert_eq!(taken_after(&[(0, sword, (0, 0))]), Some(150 - 1));
-    assert_eq!(taken_after(&[(0, sword, (0, 0)), (0, sword, (1, 0)), (0, sword, (-1, 0))]), Some(2 * 60 - 1));
+    // Steps are whole numbers rounded down, which costs one tick.
+    assert_eq!(taken_after(&[(0, sword, (0, 0))]), Some(90));
+    assert_eq!(taken_after(&[(0, sword, (0, 0)), (0, sword, (1, 0)), (0, sword, (-1, 0))]), Some(90));
     assert_eq!(taken_after(&[(0, sword, (4, 0))]), None);
 
     let mut world = scene(&[(0, sword, (0, 0))]);
-    idle(&mut world, 75);
-    assert_eq!(world.state().circles.progress[0], CAPTURED / 2);
+    idle(&mut world, 45);
+    assert_eq!(world.state().circles.progress[0], CAPTURED / 90 * 45);
     assert_eq!(world.state().circles.taker[0], PlayerId(0));
     let mut state = world.state().clone();
     state.units.order[0] = Order::Hold;
@@ -399,7 +400,7 @@ fn a_contested_circle_keeps_its_progress_and_an_owner_wins_it_back() {
     let alone = (0..2).find(|&row| state.units.owner[row] == PlayerId(0)).expect("there");
     state.units.x[alone] = Fx::from_num(-20);
     let mut world = World::restore(standard(1), state).expect("of this setup");
-    idle(&mut world, 75 + 150 - 1);
+    idle(&mut world, 46 + 91 - 1);
     assert_eq!(world.state().circles.owner[0], PlayerId::NONE);
     idle(&mut world, 1);
     assert_eq!(world.state().circles.owner[0], PlayerId(1));

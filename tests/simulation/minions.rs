@@ -258,3 +258,270 @@ fn a_team_that_is_behind_in_points_gets_more_supply() {
     assert_eq!(gained([5, 5]), [usual; 2]);
     assert_eq!(gained([5, 6]), [more, usual]);
 }
+
+/// Runs two fields alike but for an order that the second gets again and again, and returns them.
+fn repeated(command: &Command, seconds: u32, spawn: impl Fn(&mut Field) -> Vec<UnitId>) -> [Field; 2] {
+    [false, true].map(|again| {
+        let mut field = Field::new(|_| {});
+        spawn(&mut field);
+        field.order(std::slice::from_ref(command));
+        for tick in 1..seconds * 60 {
+            let given = if again && tick % 45 == 0 { std::slice::from_ref(command) } else { &[] };
+            field.order(given);
+        }
+        field
+    })
+}
+
+#[test]
+fn an_order_that_is_repeated_keeps_targets_and_places() {
+    let kinds = [ARCHER, SWORDSMAN, SWORDSMAN, ARCHER, SWORDSMAN, SWORDSMAN, ARCHER];
+    let group = |field: &mut Field| -> Vec<UnitId> {
+        (0..).zip(kinds).map(|(n, kind)| field.spawn(ME, kind, (-20 + n % 3, -n))).collect()
+    };
+    let with_foes = |field: &mut Field| {
+        let group = group(field);
+        for y in [-6, -4, -2] {
+            field.spawn(FOE, SWORDSMAN, (-6, y));
+        }
+        group
+    };
+    let units = all(&group(&mut Field::new(|_| {})));
+    let attack_move = Command::AttackMove(units.clone(), to((-8, -4)), When::Now);
+    // On the way, on arrival and at rest.
+    for seconds in [1, 3, 5, 9, 20] {
+        for commands in [&attack_move, &Command::Move(units.clone(), to((-8, -4)), When::Now)] {
+            let [once, again] = repeated(commands, seconds, group);
+            assert_eq!(once.world.state().units, again.world.state().units, "{commands:?} for {seconds} s");
+        }
+        let [once, again] = repeated(&attack_move, seconds, with_foes);
+        assert_eq!(once.world.state().units, again.world.state().units, "against enemies for {seconds} s");
+    }
+}
+
+#[test]
+fn orders_of_every_kind_may_be_repeated() {
+    let spawn = |field: &mut Field| {
+        let own = [field.spawn(ME, SWORDSMAN, (-6, 0)), field.spawn(ME, ARCHER, (-8, 0))];
+        let foe = field.spawn(FOE, SWORDSMAN, (-2, 0));
+        [own[0], own[1], foe].to_vec()
+    };
+    let units = spawn(&mut Field::new(|_| {}));
+    let own = all(&units[..2]);
+    for command in [
+        Command::Attack(own.clone(), units[2], When::Now),
+        Command::Hold(own.clone(), When::Now),
+        Command::Follow(own.clone(), When::Now),
+        Command::HeroGo(to((-10, 6))),
+        Command::HeroAttack(units[2]),
+    ] {
+        let [once, again] = repeated(&command, 3, spawn);
+        assert_eq!(once.world.state().units, again.world.state().units, "{command:?}");
+    }
+}
+
+#[test]
+fn a_new_order_moves_a_resting_group_and_calls_off_a_fighting_one() {
+    let mut field = Field::new(|_| {});
+    let group: Vec<_> = (0..4).map(|n| field.spawn(ME, SWORDSMAN, (-20, n))).collect();
+    let order = |at| Command::AttackMove(all(&group), to(at), When::Now);
+    field.order(&[order((-10, 0))]);
+    field.wait(6 * 60);
+    assert!(group.iter().all(|&unit| field.is_near(unit, (-10, 0), 2)));
+    // Two tiles on, a formation's own width.
+    field.order(&[order((-8, 0))]);
+    field.wait(3 * 60);
+    let mean: i32 = group.iter().map(|&unit| field.at(unit).x.to_bits()).sum::<i32>() / 4;
+    assert!((mean - (-8 << 16)).abs() < 1 << 15, "{}", f64::from(mean) / 65_536.0);
+    // Units that left their place to fight come back when they are to go there and not to fight.
+    let foe = field.spawn(FOE, ARCHER, (0, 0));
+    field.wait(60);
+    let state = field.world.state();
+    assert!(group.iter().any(|&unit| state.units.target[field.row(unit)] == foe), "they fight");
+    field.order(&[Command::Move(all(&group), to((-8, 0)), When::Now)]);
+    field.wait(1);
+    let state = field.world.state();
+    let fights = |&unit: &UnitId| {
+        state.units.target[field.row(unit)] != UnitId::NONE && !field.is_near(unit, (-8, 0), 2)
+    };
+    assert!(!group.iter().any(fights), "those who had left are called off");
+}
+
+#[test]
+fn who_joins_a_group_leaves_the_others_their_places() {
+    let mut field = Field::new(|_| {});
+    let group: Vec<_> = (0..5).map(|n| field.spawn(ME, SWORDSMAN, (-20, n))).collect();
+    let order = |units: &[UnitId]| Command::AttackMove(all(units), to((-8, 2)), When::Now);
+    field.order(&[order(&group)]);
+    field.wait(60);
+    let late = field.spawn(ME, SWORDSMAN, (-22, 2));
+    let goals = |field: &Field| {
+        let units = &field.world.state().units;
+        group.iter().map(|&unit| (units.goal_x[field.row(unit)], units.goal_y[field.row(unit)])).collect()
+    };
+    let before: Vec<_> = goals(&field);
+    field.order(&[order(&[&group[..], &[late]].concat())]);
+    assert_eq!(goals(&field), before);
+    assert_eq!(field.world.state().units.order[field.row(late)], Order::AttackMove);
+    field.wait(8 * 60);
+    assert!(field.is_near(late, (-8, 2), 3));
+}
+
+#[test]
+fn a_hero_walks_at_the_pace_of_the_slowest_minion_that_follows_it_nearby() {
+    let walked = |pace_radius: i32, at: (i32, i32), follows: bool| {
+        let mut field = Field::new(|rules| rules.pace_radius = pace_radius);
+        let hero = field.world.state().hero(ME).expect("a hero");
+        let from = field.world.state().position(hero);
+        let archer = field.spawn(ME, ARCHER, at);
+        let order = if follows { Command::Follow } else { Command::Hold };
+        field.order(&[order(all(&[archer]), When::Now), Command::HeroGo(to((-10, 10)))]);
+        field.wait(59);
+        let hero = field.world.state().hero(ME).expect("it lives");
+        let way = sim::math::length(field.world.state().position(hero) - from);
+        (way * Fx::from_num(10)).round().to_num::<i32>()
+    };
+    // Tenths of a tile in a second: 3.2 of the archer, 4.2 of the hero.
+    assert_eq!(walked(8_000, (-24, 2), true), 32);
+    assert_eq!(walked(8_000, (-24, 2), false), 42, "who holds does not follow");
+    assert_eq!(walked(8_000, (-24, -14), true), 42, "too far behind");
+    assert_eq!(walked(0, (-24, 2), true), 42, "each at its own speed");
+}
+
+#[test]
+fn minions_that_follow_guard_their_hero_and_those_that_are_sent_fight_farther_off() {
+    let fights = |foe_x: i32, is_sent: bool| {
+        let mut field = Field::new(|rules| rules.minions[0].unit.damage = 0);
+        let unit = field.spawn(ME, ARCHER, (-22, 0));
+        let foe = field.spawn(FOE, SWORDSMAN, (foe_x, 0));
+        field.order(&[if is_sent {
+            Command::AttackMove(all(&[unit]), to((-22, 0)), When::Now)
+        } else {
+            Command::Follow(all(&[unit]), When::Now)
+        }]);
+        // A search period is 8 ticks.
+        (0..9).any(|_| {
+            field.order(&[]);
+            field.world.state().units.target[field.row(unit)] == foe
+        })
+    };
+    // The hero stands at -23.
+    assert!(fights(-21, false), "two tiles from the hero");
+    assert!(!fights(-17, false), "six tiles from the hero are not the guard's business");
+    assert!(fights(-17, true), "a unit that is sent fights there");
+}
+
+/// A field in which one side holds the circles of these numbers, with supply for minions.
+fn holding(circles: &[usize]) -> Field {
+    let mut field = Field::new(|rules| rules.supply_start = 20);
+    let mut state = field.world.state().clone();
+    for &circle in circles {
+        state.circles.owner[circle] = ME;
+    }
+    field.world = World::restore(field.world.setup().clone(), state).expect("of this field");
+    field
+}
+
+/// Where a new minion appears.
+fn birth_place(field: &mut Field) -> Vec2 {
+    field.order(&[Command::Train(SWORDSMAN)]);
+    let born = |field: &Field| {
+        field.world.events().iter().find_map(|event| match event {
+            Event::Spawn { at, control: ControlBehaviour::Minion, .. } => Some(*at),
+            _ => None,
+        })
+    };
+    for _ in 0..180 {
+        field.wait(1);
+        if let Some(at) = born(field) {
+            return at;
+        }
+    }
+    panic!("nobody was born");
+}
+
+#[test]
+fn new_minions_appear_where_their_team_holds_ground_nearest_to_the_rally_point_or_to_the_hero() {
+    let is_at = |at: Vec2, place: Vec2| dist2(at, place) <= square(Fx::from_num(2));
+    let circles = World::new(setup("endless", "standard", 1, 60, false)).circles().to_vec();
+    let base = (-24, 0);
+    // The hero stands at its base.
+    assert!(is_at(birth_place(&mut holding(&[0, 1])), place(base)));
+    for circle in [0, 1] {
+        let mut field = holding(&[0, 1]);
+        field.order(&[Command::Rally(Some(Target::clamped(circles[circle])))]);
+        assert!(is_at(birth_place(&mut field), circles[circle]), "circle {circle}");
+    }
+    // A circle that is not held, or in which an enemy stands, is none.
+    let mut field = holding(&[0]);
+    field.order(&[Command::Rally(Some(Target::clamped(circles[1])))]);
+    let foe = field.spawn(FOE, SWORDSMAN, (0, 0));
+    field.order(&[]);
+    let own = field.spawn(ME, SWORDSMAN, (1, 1));
+    field.order(&[Command::Hold(all(&[own]), When::Now)]);
+    assert_eq!(field.world.state().circles.contested[0], 1);
+    assert!(is_at(birth_place(&mut field), place(base)), "a fight for the circle");
+    assert!(field.world.state().row(foe).is_some());
+}
+
+#[test]
+fn a_kind_captures_by_its_weight() {
+    let taken_at = |weight: i32, units: i32| {
+        let mut field = Field::new(|rules| {
+            rules.minions[0].unit.capture = weight;
+            (rules.capture_ms, rules.capture_least_ms) = (1_500, 1_000);
+        });
+        (0..units).for_each(|n| {
+            field.spawn(ME, SWORDSMAN, (0, n - 1));
+        });
+        (1..=20 * 60).find(|_| {
+            field.wait(1);
+            field.world.state().circles.owner[0] == ME
+        })
+    };
+    // Progress is rounded down in each tick.
+    assert_eq!(taken_at(1_000, 1), Some(91));
+    assert_eq!(taken_at(250, 1), Some(362));
+    assert_eq!(taken_at(500, 2), Some(91));
+    assert_eq!(taken_at(1_000, 3), Some(60), "at least this");
+    assert_eq!(taken_at(0, 2), None);
+}
+
+/// Own minions meet twice as many, and after a second they either fight on or run: the hit points that are left then, and
+/// four seconds later.
+fn outnumbered(runs: bool) -> [i32; 2] {
+    let mut field = Field::new(|_| {});
+    let line = |field: &mut Field, player, x: i32, swords: i32, bows: i32| -> Vec<UnitId> {
+        let swords = (0..swords).map(|n| (SWORDSMAN, (x, 2 * n - swords)));
+        let back = if player == ME { -3 } else { 3 };
+        let bows = (0..bows).map(move |n| (ARCHER, (x + back, 2 * n - bows)));
+        swords.chain(bows).map(|(kind, at)| field.spawn(player, kind, at)).collect()
+    };
+    let own = line(&mut field, ME, -8, 3, 1);
+    let foes = line(&mut field, FOE, -2, 5, 3);
+    let sent = |units: &[UnitId], at| Command::AttackMove(all(units), to(at), When::Now);
+    let mut inputs = TickInputs::idle(field.world.state().tick(), 2);
+    inputs.inputs[0].commands.push(sent(&own, (-2, 0)));
+    inputs.inputs[1].commands.push(sent(&foes, (-22, 6)));
+    field.world.step(&inputs);
+    field.wait(59);
+    let left = |field: &Field| -> i32 {
+        let state = field.world.state();
+        own.iter().filter_map(|&unit| state.row(unit)).map(|row| i32::from(state.units.hp[row])).sum()
+    };
+    let then = left(&field);
+    if runs {
+        field.order(&[Command::Move(all(&own), to((-22, -12)), When::Now)]);
+    }
+    field.wait(4 * 60);
+    [then, left(&field)]
+}
+
+#[test]
+fn a_retreat_costs_something_and_works() {
+    let [[met, stood], [same, ran]] = [false, true].map(outnumbered);
+    assert_eq!(met, same);
+    assert_eq!(stood, 0, "who stays falls");
+    assert!(ran * 2 > met, "more than half gets away: {ran} of {met}");
+    assert!(ran < met, "arrows reach them: {ran} of {met}");
+}

@@ -13,6 +13,8 @@ use sim::{
 /// Range of a sword's reach, and of a bow's, in thousandths of a tile.
 const SWORD_REACH: (i32, i32) = (500, 4_000);
 const BOW_REACH: (i32, i32) = (1_000, 20_000);
+/// Weight with which a kind captures circles if its row does not say, in thousandths.
+const CAPTURE: i32 = 1_000;
 
 /// Declares the columns that minions and heroes share, and those that only this one has.
 macro_rules! kind_file {
@@ -32,6 +34,7 @@ macro_rules! kind_file {
             cooldown: Decimal<100, 30_000>,
             windup: Decimal<0, 5_000>,
             arrow_speed: Option<Spanned<Decimal<1_000, 30_000>>>,
+            capture: Option<Decimal<0, 10_000>>,
         }
 
         impl $file {
@@ -68,6 +71,7 @@ macro_rules! kind_file {
                     cooldown_ms: self.cooldown.into(),
                     windup_ms: self.windup.into(),
                     arrow_speed,
+                    capture: self.capture.as_ref().map_or(CAPTURE, |weight| weight.0),
                 })
             }
         }
@@ -111,6 +115,8 @@ rules_file! {
     arc_half as "arc": Opening,
     turn_per_s as "turn": Turning,
     aggro: Decimal<1_000, 20_000>,
+    guard: Decimal<500, 20_000>,
+    pace_radius: Decimal<0, 20_000>,
     archer_keeps: Decimal<0, 20_000>,
     dash_length: Decimal<500, 10_000>,
     dash_ms as "dash": Decimal<100, 2_000>,
@@ -234,6 +240,14 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_captures_like_any_other_unless_its_row_says_so() {
+        let rules = rules("standard").expect("built in");
+        let weights: Vec<i32> = rules.minions.iter().map(|minion| minion.unit.capture).collect();
+        assert_eq!(weights, [1_000, 1_000, 300]);
+        assert!(rules.heroes.iter().all(|hero| hero.capture == 1_000));
+    }
+
+    #[test]
     fn endless_differs_from_standard_in_its_end_and_one_minion() {
         let (standard, endless) = (rules("standard").expect("built in"), rules("endless").expect("built in"));
         let mut expected = Rules { name: "standard".into(), endless: false, ..(*endless).clone() };
@@ -245,10 +259,10 @@ mod tests {
     #[test]
     fn errors_name_file_line_and_field() {
         let line = STANDARD_RULES.lines().position(|line| line.starts_with("aggro")).expect("there") + 1;
-        let error = rules_error("aggro = 7.0", "aggro = 99.0");
+        let error = rules_error("aggro = 9.5", "aggro = 99.0");
         assert!(error.starts_with(&format!("r.toml:{line}: aggro: 99 is not from 1 to 20")), "{error}");
         // A fault of the syntax at a letter of several bytes.
-        let error = rules_error("aggro = 7.0", "aggro = ö");
+        let error = rules_error("aggro = 9.5", "aggro = ö");
         assert!(error.starts_with(&format!("r.toml:{line}: aggro: ")), "{error}");
     }
 
@@ -259,7 +273,7 @@ mod tests {
             ("speed = 3.6", "speed = nan", "not from"),
             ("hp = 100", "hp = 40000", "not from 1 to 10000"),
             ("hp = 100", "hp = 1.5", "invalid type"),
-            ("aggro = 7.0", "agro = 7.0", "unknown field"),
+            ("aggro = 9.5", "agro = 9.5", "unknown field"),
             ("training_max = 5", "training_max = 9", "not from 0 to 8"),
             (
                 "name = \"standard\"",
@@ -269,7 +283,9 @@ mod tests {
             ("name = \"standard\"", "name = \"\\u001b[2J\"", "control characters"),
             ("minions_max = 7", "minions_max = 4", "fewer than"),
             ("supply_start = 3", "supply_start = 21", "more than"),
-            ("capture_least = 2.0", "capture_least = 5.0", "longer than"),
+            ("capture_least = 1.5", "capture_least = 5.0", "longer than"),
+            ("guard = 3.0", "guard = 0.4", "not from 0.5 to 20"),
+            ("pace_radius = 8.0", "pace_radius = 21.0", "not from 0 to 20"),
         ] {
             let error = rules_error(from, to);
             assert!(error.contains(why), "{to}: {error}");
@@ -300,6 +316,7 @@ mod tests {
             ),
             ("attack = \"archer\"", "attack = \"archer\"\nglyph = \"x\"", "glyph = \"x\"", "expected "),
             ("cost = 3\n", "", "", "missing field `cost`"),
+            ("capture = 0.3", "capture = 10.1", "capture = 10.1", "10.1 is not from 0 to 10"),
             ("hp = 300", "cost = 3\nhp = 300", "cost = 3\nhp = 300", "unknown field `cost`"),
         ] {
             let error = rules_error(from, to);
@@ -321,15 +338,15 @@ mod tests {
             let text = STANDARD_RULES.to_owned() + &names.collect::<String>();
             parse_rules(&Source { file: "r.toml", text: &text })
         };
-        assert_eq!(with(KINDS_MAX - 4).expect("eight").heroes.len(), 6);
-        let error = with(KINDS_MAX - 3).expect_err("nine").to_string();
-        assert!(error.contains("2 minions and 7 heroes are more than the 8 kinds"), "{error}");
+        assert_eq!(with(KINDS_MAX - 5).expect("eight").heroes.len(), 5);
+        let error = with(KINDS_MAX - 4).expect_err("nine").to_string();
+        assert!(error.contains("3 minions and 6 heroes are more than the 8 kinds"), "{error}");
         let text = STANDARD_RULES.split("[[hero]]").next().expect("the minions").replacen(
             "name",
             "hero = []\nname",
             1,
         );
         let error = parse_rules(&Source { file: "r.toml", text: &text }).expect_err("no hero").to_string();
-        assert!(error.contains("2 minions and 0 heroes: rules need one of each"), "{error}");
+        assert!(error.contains("3 minions and 0 heroes: rules need one of each"), "{error}");
     }
 }

@@ -4,7 +4,7 @@
 use macroquad::prelude::{Color, Image, Rect, Vec2, vec2};
 
 use super::colours::Side;
-use super::outlines::{self, BLADE, CHEVRON, WEDGE, body_points};
+use super::outlines::{self, BLADE, CHARGE, CHEVRON, WEDGE, body_points};
 use super::shapes::{Circle, grown};
 
 /// Base radii for which there are sprites, in pixels; the next larger one is used.
@@ -29,10 +29,11 @@ pub(super) enum Sprite {
     Shield,
     Blade,
     Bow,
+    Charge,
 }
 
 /// Sprites per row.
-const ROW: u16 = 11;
+const ROW: u16 = 12;
 /// Returns the side of the sprite for a base of this radius, in pixels, including a clear margin.
 const fn side(radius: u16) -> u16 {
     (radius as f32 * HALF * 2.0) as u16 + 3
@@ -55,7 +56,7 @@ fn bounds(sprite: Sprite) -> Rect {
         Sprite::Base(..) => (-1.1, -1.1, 1.1, 1.1),
         Sprite::Shield => (-0.6, -1.0, 1.0, 1.0),
         Sprite::Blade => (-0.6, -0.38, 1.95, 0.38),
-        Sprite::Bow => (-1.0, -1.0, 1.0, 1.0),
+        Sprite::Bow | Sprite::Charge => (-1.0, -1.0, 1.0, 1.0),
     };
     Rect::new(left, top, right - left, bottom - top)
 }
@@ -79,6 +80,7 @@ fn cell(sprite: Sprite, radius: f32) -> (Rect, u16) {
         Sprite::Shield => 8,
         Sprite::Blade => 9,
         Sprite::Bow => 10,
+        Sprite::Charge => 11,
     };
     let rect = Rect::new(f32::from(column * side), f32::from(top), f32::from(side), f32::from(side));
     (rect, RADII[level])
@@ -87,7 +89,7 @@ fn cell(sprite: Sprite, radius: f32) -> (Rect, u16) {
 /// Paints all sprites into the atlas, at `(x, y)`.
 pub(super) fn paint(circle: &Circle, image: &mut Image, (x, y): (u16, u16)) {
     let bases = (0..4).flat_map(|team| [Side::Own, Side::Other].map(|side| Sprite::Base(team, side)));
-    for sprite in bases.chain([Sprite::Shield, Sprite::Blade, Sprite::Bow]) {
+    for sprite in bases.chain([Sprite::Shield, Sprite::Blade, Sprite::Bow, Sprite::Charge]) {
         for radius in RADII {
             let (cell, _) = cell(sprite, f32::from(radius));
             let layers = layers(circle, sprite, f32::from(radius));
@@ -118,6 +120,7 @@ fn layers(circle: &Circle, sprite: Sprite, radius: f32) -> Vec<Layer> {
             vec![(within(1.0), INK), (within(outlines::EDGE), rim), (within(outlines::face(side)), face)]
         }
         Sprite::Shield => pair(&CHEVRON),
+        Sprite::Charge => CHARGE.iter().rev().flat_map(|half| pair(half)).collect(),
         Sprite::Blade => {
             let blade = scaled(&BLADE);
             vec![(outline(&blade), INK), (blade, FULL)]

@@ -4,9 +4,10 @@
 use macroquad::prelude::{Vec2, vec2};
 use sim::Glyph;
 
+use super::atlas::Sprite;
 use super::canvas::Canvas;
 use super::colours::{self, INK, Side, WHITE, alpha, mix};
-use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, EDGE, HAND, Pose, WEDGE, body_points};
+use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHARGE, CHEVRON, EDGE, HAND, Pose, WEDGE, body_points};
 use super::{atlas, outlines, sprites};
 
 /// Opacity of a hero's pennant over the units behind it.
@@ -31,22 +32,23 @@ pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, glyph: Glyph) {
     let size = if pose.side == Side::Other { 0.8 } else { 1.0 };
     let pose = &Pose { radius: pose.radius * size, ..*pose };
     match glyph {
-        Glyph::Shield => draw_shield(canvas, pose),
+        Glyph::Shield => draw_sword(canvas, pose, (Sprite::Shield, &[CHEVRON])),
+        Glyph::Lance => draw_sword(canvas, pose, (Sprite::Charge, &CHARGE)),
         Glyph::Bow if pose.windup <= 0.0 && atlas::suits(pose.radius) => sprites::draw_bow(canvas, pose),
         Glyph::Bow => draw_bow(canvas, pose),
     }
 }
 
-/// Draws a chevron-shaped shield in front and a blade at the right: drawn back during the windup, then swung along
-/// the arc.
-fn draw_shield(canvas: &mut Canvas, pose: &Pose) {
+/// Draws chevrons, as a sprite or by their left halves, and a blade at the right: drawn back during the windup, then
+/// swung along the arc.
+fn draw_sword(canvas: &mut Canvas, pose: &Pose, (sprite, halves): (Sprite, &[[(f32, f32); 4]])) {
     let angle = match pose.swing {
         Some(through) => -1.4 + 2.6 * through,
         None => -1.4 * pose.windup,
     };
     if atlas::suits(pose.radius) {
         let way = pose.forward.rotate(Vec2::from_angle(-angle));
-        return sprites::draw_shield(canvas, pose, pose.px(HAND.x, HAND.y), way);
+        return sprites::draw_sword(canvas, pose, sprite, pose.px(HAND.x, HAND.y), way);
     }
     let turn = Vec2::from_angle(angle);
     let blade = BLADE.map(|(x, y)| {
@@ -54,7 +56,9 @@ fn draw_shield(canvas: &mut Canvas, pose: &Pose) {
         pose.px(at.x, at.y)
     });
     canvas.outlined(&blade, pose.weapon(), INK, pose.line * 0.5);
-    outlined_pair(canvas, pose, &CHEVRON);
+    for half in halves.iter().rev() {
+        outlined_pair(canvas, pose, half);
+    }
 }
 
 /// Draws a slim wedge with the arc of a bow in front.

@@ -9,6 +9,11 @@ use super::shapes::{Circle, Points};
 
 /// Left half of a shield.
 pub(super) const CHEVRON: [(f32, f32); 4] = [(0.7, 0.0), (0.06, 0.66), (-0.24, 0.46), (0.2, 0.0)];
+/// Left halves of the two chevrons of a lance, the front one first.
+pub(super) const CHARGE: [[(f32, f32); 4]; 2] = [
+    [(0.78, 0.0), (0.1, 0.46), (-0.12, 0.4), (0.38, 0.0)],
+    [(0.18, 0.0), (-0.5, 0.46), (-0.72, 0.4), (-0.22, 0.0)],
+];
 /// Blade, relative to the hand that holds it, and the position of the hand.
 pub(super) const BLADE: [(f32, f32); 5] =
     [(-0.35, -0.11), (1.2, -0.11), (1.55, 0.0), (1.2, 0.11), (-0.35, 0.11)];

@@ -18,10 +18,10 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose) {
     canvas.sprite(sprite, pose.at, vec2(1.0, 0.0), pose.radius, pose.tint(colour));
 }
 
-/// Draws a shield and its blade; `hand` is the position of the hand, `way` the blade's direction.
-pub(super) fn draw_shield(canvas: &mut Canvas, pose: &Pose, hand: Vec2, way: Vec2) {
+/// Draws the figure of a sword and its blade; `hand` is the position of the hand, `way` the blade's direction.
+pub(super) fn draw_sword(canvas: &mut Canvas, pose: &Pose, figure: Sprite, hand: Vec2, way: Vec2) {
     canvas.sprite(Sprite::Blade, hand, way, pose.radius * pose.blade(), pose.weapon());
-    canvas.sprite(Sprite::Shield, pose.at, pose.forward, pose.radius, pose.figure());
+    canvas.sprite(figure, pose.at, pose.forward, pose.radius, pose.figure());
 }
 
 /// Draws a bow at rest.

@@ -7,6 +7,7 @@ use net::Time;
 use sim::{Command, KindId, PlayerId, SeatSetup, Setup, TickInputs, TickRate, World};
 
 use super::*;
+use crate::gui::bindings::{KeyChoices, put_in_force};
 
 /// Match seen by player 0, and the controller's output.
 struct Play {
@@ -152,7 +153,7 @@ fn a_right_click_depends_on_its_target() {
     assert!(matches!(play.commands()[..], [Command::HeroGo(_)]), "nothing selected: the hero goes");
     play.key(KeyCode::E);
     play.click(MouseButton::Right, vec2(640.0, 100.0));
-    assert!(matches!(&play.commands()[..], [Command::Move(all, ..)] if all.len() == 6));
+    assert!(matches!(&play.commands()[..], [Command::AttackMove(all, ..)] if all.len() == 6));
     play.click(MouseButton::Right, enemy);
     assert!(matches!(play.commands()[..], [Command::Attack(..)]));
     play.click(MouseButton::Right, hero);
@@ -199,7 +200,7 @@ fn shift_queues_orders() {
     play.click(MouseButton::Right, hero);
     let queued = When::Queued;
     assert!(matches!(&play.commands()[..], [
-            Command::Move(.., first),
+            Command::AttackMove(.., first),
             Command::Attack(.., second),
             Command::AttackMove(.., third),
             Command::Hold(_, fourth),
@@ -208,7 +209,35 @@ fn shift_queues_orders() {
     assert_eq!(play.controller.selected.len(), 6, "an order with Shift selects nothing");
     play.take(Input::Up(KeyCode::LeftShift));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
-    assert!(matches!(play.commands()[..], [Command::Move(.., When::Now)]));
+    assert!(matches!(play.commands()[..], [Command::AttackMove(.., When::Now)]));
+}
+
+#[test]
+fn with_ctrl_a_right_click_runs_whatever_lies_there() {
+    for preset in [Preset::Standard, Preset::Moba] {
+        let mut choices = KeyChoices::default();
+        choices.reset(preset);
+        put_in_force(&choices);
+        let mut play = Play::new();
+        let (enemy, hero, core) = (play.at(1, Some(KindId(1))), play.at(0, None), base(&play, 1));
+        play.key(KeyCode::E);
+        play.click(MouseButton::Right, vec2(640.0, 100.0));
+        assert!(matches!(play.commands()[..], [.., Command::AttackMove(..)]), "{preset:?}");
+        play.take(Input::Down(KeyCode::LeftControl, Held { shift: false, ctrl: true }));
+        for place in [vec2(640.0, 100.0), enemy, hero, core] {
+            play.click(MouseButton::Right, place);
+            let commands = play.commands();
+            assert!(matches!(commands[..], [.., Command::Move(..)]), "{preset:?}: {commands:?}");
+            assert!(play.controller.pointer_order(play.now).is_some_and(|order| !order.is_attack));
+        }
+        play.take(Input::Up(KeyCode::LeftControl));
+        // Another key may mean it.
+        assert!(choices.bind(Action::Run, KeyCode::Z));
+        put_in_force(&choices);
+        play.take(Input::Down(KeyCode::Z, Held::default()));
+        play.click(MouseButton::Right, vec2(640.0, 100.0));
+        assert!(matches!(play.commands()[..], [.., Command::Move(..)]), "{preset:?}");
+    }
 }
 
 #[test]
@@ -217,10 +246,10 @@ fn a_selected_hero_does_not_run_ahead_of_queued_orders() {
     play.drag(Vec2::ZERO, vec2(1280.0, 720.0));
     play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
-    assert!(matches!(play.commands()[..], [Command::Move(.., When::Queued)]));
+    assert!(matches!(play.commands()[..], [Command::AttackMove(.., When::Queued)]));
     play.take(Input::Up(KeyCode::LeftShift));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
-    assert!(matches!(play.commands()[..], [Command::HeroGo(_), Command::Move(.., When::Now)]));
+    assert!(matches!(play.commands()[..], [Command::HeroGo(_), Command::AttackMove(.., When::Now)]));
 }
 
 /// Returns the pixel of a player's core.
@@ -247,7 +276,7 @@ fn the_selected_base_sets_and_clears_a_rally_point() {
     play.key(KeyCode::E);
     assert!(!play.controller.base_selected);
     play.click(MouseButton::Right, own);
-    assert!(matches!(play.commands()[..], [Command::Move(..)]), "units go there as anywhere");
+    assert!(matches!(play.commands()[..], [Command::AttackMove(..)]), "units go there as anywhere");
 }
 
 #[test]
@@ -327,5 +356,5 @@ fn an_open_core_is_attacked_and_a_shielded_one_is_not() {
     // A destroyed core is ordinary ground.
     Arc::make_mut(&mut play.view.current).cores.hp[1] = 0;
     assert_eq!(right(&mut play), None);
-    assert!(matches!(play.commands()[..], [Command::Move(..)]));
+    assert!(matches!(play.commands()[..], [Command::AttackMove(..)]));
 }

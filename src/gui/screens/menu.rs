@@ -19,7 +19,7 @@ pub(crate) enum Choice {
 /// The rules, in as many lines as a newcomer reads.
 const RULES: &str = "Stand on a circle to take it: circles give points. Hold more than half and enemy cores \
                      open: destroy them, or reach 470 points. Supply trains minions; who is behind gets more. \
-                     At 5:00 shields fall and heroes no longer return.";
+                     Who follows you guards you, who is sent fights all around. At 5:00 shields fall and heroes no longer return.";
 
 /// Size that the card and the lobby need, in points.
 pub(super) const LARGEST_ROOM: [f32; 2] = [HELP[0] + 16.0, HELP[1] + 16.0];

@@ -103,9 +103,10 @@ impl SettingsPanel {
             (Some((action, other)), _) => {
                 (theme::RED, format!("{} and {} have the same key.", action.label(), other.label()))
             }
-            (None, Preset::Standard) => {
-                (theme::QUIET, "Keys walk the hero; a right click sends the selected minions.".into())
-            }
+            (None, Preset::Standard) => (
+                theme::QUIET,
+                "Keys walk the hero; a right click sends the selected minions to fight.".into(),
+            ),
             (None, Preset::Moba) => {
                 (theme::QUIET, "A right click moves the hero, and the selected minions with him.".into())
             }

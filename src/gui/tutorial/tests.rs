@@ -219,6 +219,6 @@ fn the_cards_name_the_keys_of_the_table() {
         keys.collect::<Vec<_>>()
     };
     let found = Step::ALL.map(keys).concat();
-    let named = ["W", "A", "S", "D", "B", "N", "E", "Right click", "Q", "E", "Right click"];
+    let named = ["W", "A", "S", "D", "B", "N", "M", "E", "Right click", "Q", "E", "Right click"];
     assert_eq!(found, named);
 }

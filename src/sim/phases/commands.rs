@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::orders::{self, Task};
-use super::pause;
+use super::{formation, pause};
 use crate::command::{Command, HeroControl, PlayerInput, SELECTION_MAX, Selection, TickInputs, When};
 use crate::compiled_rules::CompiledRules;
 use crate::event::{Event, Events};
@@ -87,7 +87,7 @@ fn own_minions(state: &GameState, player: PlayerId, selection: &Selection) -> Ro
     rows.filter(own).collect()
 }
 
-/// Sends minions to their places in a formation around `target`.
+/// Sends minions to their places in a formation around `target`, but for those who have theirs already.
 fn send(
     rules: &CompiledRules,
     state: &mut GameState,
@@ -97,8 +97,11 @@ fn send(
     target: Vec2,
     when: When,
 ) {
-    let rows = own_minions(state, player, selection);
-    for (row, place) in super::formation::places(rules, state, player, rows, target) {
+    let mut rows = own_minions(state, player, selection);
+    if when == When::Now {
+        rows = formation::without_sent(rules, state, rows, order, target);
+    }
+    for (row, place) in formation::places(rules, state, player, rows, target) {
         orders::give(state, row, Task::to(order, place), when);
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn decide(rules: &CompiledRules, state: &mut GameState, scratch: &mut
     for &row in activities.undecided() {
         let row = usize::from(row);
         let mind = Mind::of(rules, state, grid, &grid.units()[row], &targets[row]);
-        let intent = if is_hero(mind.body.kind) { mind.hero() } else { mind.minion() };
+        let intent = if is_hero(mind.body.kind) { mind.at_pace().hero() } else { mind.minion() };
         desired[row] = intent.walk;
         carry_out(rules, state, row, &intent);
     }
@@ -106,6 +106,9 @@ fn cooldown(rules: &CompiledRules, state: &GameState, row: usize) -> u32 {
     if reached { (cooldown * rules.raw.banner_cooldown_percent).div_ceil(100) } else { cooldown }
 }
 
+/// A place and the distance from it within which a unit fights.
+type Leash = (Vec2, Fx);
+
 /// Something to fight: a unit, or a core, which is hit at its wall.
 #[derive(Clone, Copy)]
 struct Foe {
@@ -141,6 +144,8 @@ struct Mind<'a> {
     row: usize,
     at: Vec2,
     stats: &'a UnitStats,
+    /// Tiles per tick.
+    speed: Fx,
 }
 
 impl<'a> Mind<'a> {
@@ -152,10 +157,23 @@ impl<'a> Mind<'a> {
         target: &'a Body,
     ) -> Self {
         let (row, at, stats) = (usize::from(body.row), body.at(), rules.per_tick.kind(body.kind));
-        Self { rules, state, grid, body, target, row, at, stats }
+        Self { rules, state, grid, body, target, row, at, stats, speed: stats.speed }
     }
 
     // The two kinds of units.
+
+    /// A hero at the pace of the slowest minion that follows it nearby: a leader does not outrun its army.
+    fn at_pace(self) -> Self {
+        let within = self.rules.per_tick.pace_radius;
+        let follows = |body: &&Body| {
+            body.owner == self.body.owner
+                && self.state.units.order[usize::from(body.row)] == Order::Follow
+                && dist2(body.at(), self.at) <= square(within)
+        };
+        let followers = self.grid.near(self.at, within).filter(follows);
+        let slowest = followers.map(|body| self.rules.per_tick.kind(body.kind).speed).min();
+        Self { speed: slowest.map_or(self.speed, |slowest| slowest.min(self.speed)), ..self }
+    }
 
     fn hero(&self) -> Intent {
         if self.state.clock() < self.state.players.dash_until[self.body.owner.index()] {
@@ -165,7 +183,7 @@ impl<'a> Mind<'a> {
         let moving = match (self.held_direction(), self.state.units.order[self.row]) {
             // A held direction completes the order.
             (Some(way), order) => Intent {
-                walk: way.angle().vector(self.stats.speed),
+                walk: way.angle().vector(self.speed),
                 facing: way.angle(),
                 done: order != Order::Idle,
                 ..self.stay()
@@ -215,7 +233,7 @@ impl<'a> Mind<'a> {
                 Some(foe) => self.fight(&foe),
                 None => self.travel(self.goal()),
             },
-            Order::Idle => match self.foe(self.aggro(), Some(self.goal())) {
+            Order::Idle => match self.foe(self.aggro(), Some((self.goal(), self.aggro()))) {
                 Some(foe) => self.fight(&foe),
                 None => self.return_to(self.goal()),
             },
@@ -230,7 +248,8 @@ impl<'a> Mind<'a> {
     fn follow(&self) -> Intent {
         let hero = self.state.hero(self.body.owner).map(|hero| self.state.position(hero));
         // Without a hero the minion stays where it is.
-        match (self.foe(self.aggro(), hero), hero) {
+        let leash = hero.map(|hero| (hero, self.rules.per_tick.guard));
+        match (self.foe(self.aggro(), leash), hero) {
             (Some(foe), _) => self.fight(&foe),
             (None, None) => self.stay(),
             (None, Some(hero)) => {
@@ -253,7 +272,7 @@ impl<'a> Mind<'a> {
         let (heading, corner) = self.heading(goal);
         let (way, left) = (heading - self.at, dist2(heading, self.at));
         let walk = match Reciprocal::of_root(left) {
-            Some(norm) if left > square(self.stats.speed) => norm.scale(way, self.stats.speed),
+            Some(norm) if left > square(self.speed) => norm.scale(way, self.speed),
             _ => way,
         };
         let facing = if walk == Vec2::default() { self.facing() } else { self.turned(Angle::of(walk)) };
@@ -312,7 +331,7 @@ impl<'a> Mind<'a> {
     fn is_held_up(&self) -> bool {
         let units = &self.state.units;
         let moved = Vec2 { x: units.vx[self.row], y: units.vy[self.row] };
-        dist2(moved, Vec2::default()) < square(self.stats.speed / 4)
+        dist2(moved, Vec2::default()) < square(self.speed / 4)
     }
 
     fn return_to(&self, place: Vec2) -> Intent {
@@ -341,7 +360,7 @@ impl<'a> Mind<'a> {
         let near = || dist2(self.at, foe.at) < square(self.rules.per_tick.archer_keeps);
         let holds = self.state.units.order[self.row] == Order::Hold;
         if self.has_bow() && !holds && near() {
-            with_length(self.at - foe.at, self.stats.speed)
+            with_length(self.at - foe.at, self.speed)
         } else {
             Vec2::default()
         }
@@ -385,20 +404,21 @@ impl<'a> Mind<'a> {
 
     /// For a minion: the enemy within `radius` of it and of `leash`; without one, an unshielded core. It
     /// searches in its search tick and keeps its target in between.
-    fn foe(&self, radius: Fx, leash: Option<Vec2>) -> Option<Foe> {
+    fn foe(&self, radius: Fx, leash: Option<Leash>) -> Option<Foe> {
         let kept = self.kept(radius, leash);
         let foe = if self.is_turn() { self.better(kept, radius, leash) } else { kept };
-        let near_leash = |at: Vec2| leash.is_none_or(|post| dist2(at, post) <= square(radius));
+        let near_leash = |at: Vec2| leash.is_none_or(|(post, length)| dist2(at, post) <= square(length));
         foe.map(|body| Foe::unit(self.state, body))
             .or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
     }
 
     /// The target of the last tick, if it is still in range.
-    fn kept(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
+    fn kept(&self, radius: Fx, leash: Option<Leash>) -> Option<&'a Body> {
         // A target may retreat a little before it is given up.
-        let within = square(radius + radius / 8);
+        let within = |radius: Fx| square(radius + radius / 8);
         let at = self.target.at();
-        let is_near = dist2(self.at, at) <= within && leash.is_none_or(|post| dist2(at, post) <= within);
+        let on_leash = || leash.is_none_or(|(post, length)| dist2(at, post) <= within(length));
+        let is_near = dist2(self.at, at) <= within(radius) && on_leash();
         (self.is_enemy(self.target) && is_near).then_some(self.target)
     }
 
@@ -407,17 +427,17 @@ impl<'a> Mind<'a> {
     }
 
     /// The nearest enemy, if it is nearer than the present target by the factor [`NEARER`].
-    fn better(&self, kept: Option<&'a Body>, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
+    fn better(&self, kept: Option<&'a Body>, radius: Fx, leash: Option<Leash>) -> Option<&'a Body> {
         let Some(kept) = kept else { return self.search(radius, leash) };
         let away = length(self.at - kept.at());
         self.search(mul(away, NEARER).min(radius), leash).or(Some(kept))
     }
 
     /// The nearest enemy within `radius` of the unit and of `leash`.
-    fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
+    fn search(&self, radius: Fx, leash: Option<Leash>) -> Option<&'a Body> {
         let Body { base, team, .. } = *self.body;
-        let within = square(radius);
-        let on_leash = |foe: &Body| leash.is_none_or(|post| dist2(foe.at(), post) <= within);
+        let on_leash =
+            |foe: &Body| leash.is_none_or(|(post, length)| dist2(foe.at(), post) <= square(length));
         self.grid.nearest_enemy((base, team), self.at, radius, on_leash)
     }
 

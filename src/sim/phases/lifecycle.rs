@@ -8,11 +8,11 @@ use super::scratch::{CoreHit, Hit, Scratch};
 use crate::command::When;
 use crate::compiled_rules::CompiledRules;
 use crate::event::{Event, Events};
-use crate::math::{Angle, Fx, Vec2, dist2, square};
+use crate::math::{Angle, Fx, Vec2, dist2, mul};
 use crate::setup::SeatSetup;
 use crate::state::{
-    Circle, ControlBehaviour, Core, GameState, Global, KindId, NO_CORNER, Order, Outcome, Player, SUPPLY,
-    Slot, TRAINING_BITS, TRAINING_MASK, UNITS_MAX, Unit, UnitId,
+    Circle, Circles, ControlBehaviour, Core, GameState, Global, KindId, NO_CORNER, Order, Outcome, Player,
+    SUPPLY, Slot, TRAINING_BITS, TRAINING_MASK, UNITS_MAX, Unit, UnitId,
 };
 use crate::tick::{PLAYERS_MAX, PlayerId, Tick};
 
@@ -267,15 +267,28 @@ fn rally(state: &mut GameState, unit: UnitId) {
     }
 }
 
-/// The circle in which the hero stands, if its team holds it; else the spawn point of the base.
+/// Returns where a new minion of `player` appears: of the base and the circles that its team holds undisputed the one
+/// nearest to the rally point or, without one, to the hero; the base while the hero is dead.
 fn training_site(rules: &CompiledRules, state: &GameState, player: PlayerId) -> Vec2 {
-    let hero = state.hero(player).map(|hero| state.position(hero));
-    let held = rules.arena.circles.iter().zip(&state.circles.owner).find(|&(&circle, &owner)| {
-        owner != PlayerId::NONE
-            && state.team_of(owner) == state.team_of(player)
-            && hero.is_some_and(|hero| dist2(hero, circle) <= square(rules.per_tick.circle_radius))
-    });
-    held.map_or_else(|| spawn_point(rules, player), |(&circle, _)| circle)
+    let (base, players, at) = (rules.base(player), &state.players, player.index());
+    let hero = || state.hero(player).map(|hero| state.position(hero));
+    let rally = Vec2 { x: players.rally_x[at], y: players.rally_y[at] };
+    let front = if players.rallies[at] != 0 { Some(rally) } else { hero() };
+    let Circles { owner, progress, contested, .. } = &state.circles;
+    let is_held = |&circle: &usize| {
+        owner[circle] != PlayerId::NONE
+            && state.team_of(owner[circle]) == state.team_of(player)
+            && (progress[circle], contested[circle]) == (0, 0)
+    };
+    let circles = (0..rules.arena.circles.len()).filter(is_held).map(|circle| rules.arena.circles[circle]);
+    let sites = circles.chain([spawn_point(rules, player)]);
+    // Of two equally near the one nearer to the base, then the one to its left: the same on every side of the map.
+    let order = |site: &Vec2| {
+        let left = base.forward.turned(0x4000).vector(Fx::ONE);
+        let aside = mul(site.x, left.x) + mul(site.y, left.y);
+        (dist2(*site, front.unwrap_or(base.at)), dist2(*site, base.at), -aside)
+    };
+    sites.min_by_key(order).unwrap_or(base.at)
 }
 
 /// The place in front of a base where its units spawn.

@@ -40,32 +40,38 @@ pub(crate) fn has_core(state: &GameState, team: u8) -> bool {
 // Circles.
 
 /// The units in a circle when the tick began, by player.
-struct Presence([u16; PLAYERS_MAX]);
+struct Presence {
+    units: [u16; PLAYERS_MAX],
+    /// Sum of the weights with which they capture, in thousandths.
+    weight: [i32; PLAYERS_MAX],
+}
 
 impl Presence {
     fn of(rules: &CompiledRules, grid: &Grid, circle: usize) -> Self {
-        let mut count = [0; PLAYERS_MAX];
+        let mut here = Self { units: [0; PLAYERS_MAX], weight: [0; PLAYERS_MAX] };
         let (at, radius) = (rules.arena.circles[circle], rules.per_tick.circle_radius);
         for body in grid.near(at, radius) {
             if dist2(body.at(), at) <= square(radius) {
-                count[body.owner.index()] += 1;
+                let owner = body.owner.index();
+                here.units[owner] += 1;
+                here.weight[owner] += rules.per_tick.kind(body.kind).capture;
             }
         }
-        Self(count)
+        here
     }
 
-    /// The only team in the circle, its player with most units, and its number of units; `Err` with whether
+    /// The only team in the circle, its player with most units, and the weight of its units; `Err` with whether
     /// several teams are there.
     fn alone(&self, state: &GameState) -> Result<(u8, PlayerId, i32), bool> {
-        let here = || state.player_ids().filter(|player| self.0[player.index()] > 0);
+        let here = || state.player_ids().filter(|player| self.units[player.index()] > 0);
         let Some(first) = here().next() else { return Err(false) };
         let team = state.team_of(first);
         if here().any(|player| state.team_of(player) != team) {
             return Err(true);
         }
         // Of a team's players with equally many units, the one in the lowest seat.
-        let most = here().rev().max_by_key(|player| self.0[player.index()]).unwrap_or(first);
-        Ok((team, most, here().map(|player| i32::from(self.0[player.index()])).sum()))
+        let most = here().rev().max_by_key(|player| self.units[player.index()]).unwrap_or(first);
+        Ok((team, most, here().map(|player| self.weight[player.index()]).sum()))
     }
 }
 
@@ -85,8 +91,9 @@ fn advance_circle(
     match alone {
         Err(true) => {}
         Err(false) => next_progress = progress - per_tick.capture_decay,
-        Ok((team, player, units)) => {
-            let step = (per_tick.capture.saturating_mul(units)).min(per_tick.capture_most);
+        Ok((team, player, weight)) => {
+            let step = i64::from(per_tick.capture) * i64::from(weight) / 1000;
+            let step = step.min(per_tick.capture_most.into()) as i32;
             let owns = owner != PlayerId::NONE && state.team_of(owner) == team;
             if owns {
                 next_progress = progress - step;

@@ -19,10 +19,14 @@ impl Task {
     }
 }
 
-/// Gives the unit in `row` an order, at once or at the end of its queue.
+/// Gives the unit in `row` an order, at once or at the end of its queue. An order that it already carries out changes
+/// nothing.
 pub(crate) fn give(state: &mut GameState, row: usize, task: Task, when: When) {
     let units = &state.units;
     let queued = usize::from(units.queued[row]);
+    if when == When::Now && queued == 0 && is_carried_out(state, row, &task) {
+        return;
+    }
     // An order that never completes would block the queue.
     let endless = matches!(units.order[row], Order::Idle | Order::Follow | Order::Hold);
     if when == When::Queued && (queued > 0 || !endless) {
@@ -36,6 +40,17 @@ pub(crate) fn give(state: &mut GameState, row: usize, task: Task, when: When) {
         forget(state, row);
         begin(state, row, task);
     }
+}
+
+fn is_carried_out(state: &GameState, row: usize, task: &Task) -> bool {
+    let units = &state.units;
+    let is_there = || (units.goal_x[row], units.goal_y[row]) == (task.goal.x, task.goal.y);
+    units.order[row] == task.order
+        && match task.order {
+            Order::Follow | Order::Hold => true,
+            Order::Attack => units.quarry[row] == task.quarry,
+            Order::Idle | Order::Move | Order::AttackMove => is_there(),
+        }
 }
 
 /// Completes the order of the unit in `row`: the next one starts, or the unit stays where it is.
@@ -72,6 +87,9 @@ fn begin(state: &mut GameState, row: usize, task: Task) {
     units.order[row] = task.order;
     (units.goal_x[row], units.goal_y[row]) = (task.goal.x, task.goal.y);
     units.quarry[row] = task.quarry;
-    units.target[row] = task.quarry;
+    // Who fights by itself under the new order, too, keeps its enemy.
+    if matches!(task.order, Order::Move | Order::Attack) {
+        units.target[row] = task.quarry;
+    }
     units.corner[row] = ASK_CORNER;
 }

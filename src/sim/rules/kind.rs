@@ -36,6 +36,8 @@ pub struct UnitRules {
     pub windup_ms: u32,
     /// Speed of the arrow, thousandths of a tile per second; 0 for a sword.
     pub arrow_speed: Milli,
+    /// Weight with which it captures a circle, in thousandths of the usual unit's.
+    pub capture: Milli,
 }
 
 /// The rules of a kind of minion.
@@ -243,6 +245,8 @@ pub enum Glyph {
     Shield,
     /// A slim wedge, and a bow.
     Bow,
+    /// Two narrow chevrons, one behind the other, and a lance.
+    Lance,
 }
 
 /// The minions of rules.

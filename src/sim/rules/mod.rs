@@ -33,6 +33,11 @@ pub struct Rules {
     pub turn_per_s: u32,
     /// Distance within which a minion fights enemies, thousandths of a tile.
     pub aggro: Milli,
+    /// Distance from their hero within which the minions that follow it fight enemies, thousandths of a tile.
+    pub guard: Milli,
+    /// A hero walks no faster than the slowest of the minions that follow it within this distance, thousandths of a
+    /// tile; 0 if each walks at its own speed.
+    pub pace_radius: Milli,
     /// A unit with a bow steps back from enemies nearer than this, thousandths of a tile.
     pub archer_keeps: Milli,
     /// Length of a dash, thousandths of a tile.

@@ -42,6 +42,8 @@ const LENGTH: (i64, i64) = (0, 40_000);
 const RADIUS: (i64, i64) = (50, 3_000);
 /// A walking speed, thousandths of a tile per second.
 const SPEED: (i64, i64) = (0, 30_000);
+/// A weight with which circles are captured, in thousandths.
+const CAPTURE: (i64, i64) = (0, 10_000);
 /// A map's width or height, thousandths of a tile.
 const MAP_SIDE: (i64, i64) = (16_000, 128_000);
 
@@ -64,6 +66,8 @@ impl Rules {
             // The turn per tick fits a u16, even at 30 ticks/s.
             ("turn_per_s", self.turn_per_s.into(), (0, 1_966_050)),
             ("aggro", self.aggro.into(), LENGTH),
+            ("guard", self.guard.into(), LENGTH),
+            ("pace_radius", self.pace_radius.into(), LENGTH),
             ("archer_keeps", self.archer_keeps.into(), LENGTH),
             ("dash_length", self.dash_length.into(), LENGTH),
             ("dash_ms", self.dash_ms.into(), PERIOD),
@@ -163,6 +167,7 @@ fn check_unit(unit: &UnitRules) -> Result<(), RuleError> {
         ("unit.cooldown_ms", unit.cooldown_ms.into(), PERIOD),
         ("unit.windup_ms", unit.windup_ms.into(), DURATION),
         ("unit.arrow_speed", unit.arrow_speed.into(), arrow_speed),
+        ("unit.capture", unit.capture.into(), CAPTURE),
     ] {
         within(field, value, range)?;
     }

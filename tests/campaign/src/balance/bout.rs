@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::drama::{Drama, Observer};
-use super::newcomer::Newcomer;
+use super::newcomer::{Memory, Newcomer};
 use bot::{Bot, BotLevel, Mix};
 use sim::{
     Command, HeroControl, INPUT_BYTES_MAX, KindId, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput, Rules,
@@ -118,7 +118,7 @@ impl BoutRun {
                     let bot = Bot::new(level, player, bout.tick_rate);
                     Mind::Bot(bot.with_mix(seat.mix).with_key(seat.key))
                 }
-                BoutPlayer::Newcomer(newcomer) => Mind::Newcomer(newcomer, player),
+                BoutPlayer::Newcomer(newcomer) => Mind::Newcomer(newcomer, player, Memory::default()),
             })
         };
         Self {
@@ -153,7 +153,7 @@ impl BoutRun {
 #[derive(Debug)]
 enum Mind {
     Bot(Bot),
-    Newcomer(Newcomer, PlayerId),
+    Newcomer(Newcomer, PlayerId, Memory),
 }
 
 /// A player, and what it has said that waits for its tick.
@@ -174,10 +174,10 @@ impl Chair {
     /// Lets the player see `tick`, which has run. What it wants comes its reaction time later, as in
     /// [`game::Controller::think`]; a control it no longer holds it lets go of.
     fn think(&mut self, tick: Tick, world: &World) {
-        let (reaction, wants) = match &self.mind {
+        let (reaction, wants) = match &mut self.mind {
             Mind::Bot(bot) => (bot.reaction(), bot.think(world)),
-            Mind::Newcomer(newcomer, player) => {
-                (Newcomer::reaction(world.setup().tick_rate), newcomer.think(world, *player))
+            Mind::Newcomer(newcomer, player, memory) => {
+                (Newcomer::reaction(world.setup().tick_rate), newcomer.think(memory, world, *player))
             }
         };
         let wish = tick.plus(reaction);

@@ -9,7 +9,7 @@ use super::figure::{Estimate, Figure, Unit, group_means};
 use super::newcomer::Newcomer;
 use super::plan::{Line, Suite, armies, hero_name, mix_name};
 use bot::BotLevel;
-use sim::{Outcome, Rules, TickRate};
+use sim::{Map, Outcome, Rules, TickRate};
 
 /// Seat 0's share in a line-up against itself.
 const MIRROR: [f64; 2] = [0.47, 0.53];
@@ -27,8 +27,16 @@ const WALKS_FOR_S: f64 = 120.0;
 const REPEATS: [f64; 2] = [0.60, 1.0];
 /// The share of those who walk, and train by hand.
 const TRAINS: [f64; 2] = [0.85, 1.0];
+/// The share of those who only walk against the normal bot.
+const WALKS_NORMAL: [f64; 2] = [0.0, 0.50];
+/// How much more one wins who sends minions to fight, than one who only walks.
+const SENDS_MORE: [f64; 2] = [0.05, 1.0];
+/// The same of one with two groups.
+const DIVIDES_MORE: [f64; 2] = [0.15, 1.0];
+/// How much more or less one wins who repeats orders.
+const INSISTS_MORE: [f64; 2] = [-0.03, 0.03];
 /// The share of an army's best counter.
-const COUNTER: [f64; 2] = [0.50, 1.0];
+const COUNTER: [f64; 2] = [0.60, 1.0];
 /// How many units a side loses in a minute.
 const DEATHS_PER_MINUTE: [f64; 2] = [0.0, 10.0];
 /// The share of deaths far from the middle of the map.
@@ -66,7 +74,8 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
         match suite {
             Suite::Seats => figures.extend(seat_bias(played)),
             Suite::Counters => figures.extend(counters(options, played)),
-            Suite::Mirror | Suite::Levels | Suite::Drama | Suite::Fights | Suite::Newcomers => {}
+            Suite::Newcomers => figures.extend(options.maps.iter().flat_map(|map| gains(map, played))),
+            Suite::Mirror | Suite::Levels | Suite::Drama | Suite::Fights => {}
         }
     }
     figures.extend(endings(played));
@@ -121,6 +130,27 @@ fn counters(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Figure> {
     figures
 }
 
+/// How much more each player with a plan wins against the normal bot than another, in matches with the same seeds.
+fn gains(map: &Arc<Map>, played: &[Played<'_>]) -> Vec<Figure> {
+    let of = |newcomer: Newcomer| {
+        played.iter().find(|one| {
+            Arc::ptr_eq(&one.line.map, map) && one.line.newcomer == Some(newcomer) && one.is_against_normal()
+        })
+    };
+    let compared = [
+        (Newcomer::Sends, Newcomer::Repeats, "more than by walking", SENDS_MORE),
+        (Newcomer::Divides, Newcomer::Repeats, "more than by walking", DIVIDES_MORE),
+        (Newcomer::Insists, Newcomer::Sends, "more than by an order once", INSISTS_MORE),
+    ];
+    let gain = |(more, less, name, band)| {
+        let (more, less): (&Played<'_>, &Played<'_>) = (of(more)?, of(less)?);
+        let pairs = more.side_points(0).into_iter().zip(less.side_points(0));
+        let gains: Vec<f64> = pairs.map(|(more, less)| more - less).collect();
+        Some(more.figure(name, Estimate::mean(&gains), Some(band)))
+    };
+    compared.into_iter().filter_map(gain).collect()
+}
+
 /// Whether every match ended.
 fn endings(played: &[Played<'_>]) -> Option<Figure> {
     let ended = |result: &BoutResult| f64::from(u8::from(result.outcome != Outcome::Running));
@@ -164,6 +194,8 @@ impl Played<'_> {
     /// How the newcomer fares: the share of wins, and when the first loses.
     fn newcomer(&self, rate: TickRate) -> Vec<Figure> {
         let (share, least_s) = match self.line.newcomer {
+            Some(Newcomer::Repeats) if self.is_against_normal() => (Some(WALKS_NORMAL), None),
+            Some(Newcomer::Sends | Newcomer::Insists | Newcomer::Divides) => (None, None),
             Some(Newcomer::Idles) => (None, Some(IDLES_FOR_S)),
             Some(Newcomer::Walks) => (None, Some(WALKS_FOR_S)),
             Some(Newcomer::Repeats) => (Some(REPEATS), None),
@@ -182,6 +214,10 @@ impl Played<'_> {
             self.figure("the newcomer wins", self.side_share(0), share),
             self.seconds("the first loss", earliest, least_s.map(|least| [least, longest])),
         ]
+    }
+
+    fn is_against_normal(&self) -> bool {
+        self.line.line_ups[0][1].player == BoutPlayer::Bot(BotLevel::Normal)
     }
 
     fn drama(&self, rate: TickRate) -> Vec<Figure> {
@@ -271,8 +307,12 @@ impl Played<'_> {
 
     /// The share of the side that stands at `side` in the line-up, wherever it sits.
     fn side_share(&self, side: usize) -> Estimate {
+        self.share(&self.side_points(side))
+    }
+
+    fn side_points(&self, side: usize) -> Vec<f64> {
         let of = |(index, result)| points(result, self.line.line_up(index)[side].team, self.teams());
-        self.share(&(0..).zip(self.results).map(of).collect::<Vec<f64>>())
+        (0..).zip(self.results).map(of).collect()
     }
 
     /// The share of wins of the player in `seat`.

@@ -26,7 +26,7 @@ named! {
         Drama = "drama",
         /// How often units die, and where, between hard bots.
         Fights = "fights",
-        /// How people in their first match fare against the easy bot.
+        /// How people with a simple plan fare, in their first match and later.
         Newcomers = "newcomers",
     }
 }
@@ -48,7 +48,7 @@ pub(super) struct Line {
     pub(super) is_paired: bool,
     /// The army whose counter is sought, and who is tried against it.
     pub(super) army: Option<Mix>,
-    /// Who plays a first match.
+    /// Who plays by a simple plan.
     pub(super) newcomer: Option<Newcomer>,
 }
 
@@ -170,10 +170,19 @@ impl Plan<'_> {
             }
         }
         self.add(map, Suite::Drama, "normal v normal", duels(rules, [Normal; 2]));
-        for newcomer in Newcomer::ALL {
+        for newcomer in Newcomer::ALL.into_iter().filter(|newcomer| !newcomer.commands()) {
             let name = format!("{} v easy", newcomer.as_str());
             let line_ups = pairs(rules, [BoutPlayer::Newcomer(newcomer), BoutPlayer::Bot(Easy)]);
             self.add(map, Suite::Newcomers, name, line_ups).newcomer = Some(newcomer);
+        }
+        let mut seed = None;
+        for newcomer in Newcomer::AGAINST_NORMAL {
+            let name = format!("{} v normal", newcomer.as_str());
+            let line_ups = pairs(rules, [BoutPlayer::Newcomer(newcomer), BoutPlayer::Bot(Normal)]);
+            let line = self.add(map, Suite::Newcomers, name, line_ups);
+            line.newcomer = Some(newcomer);
+            // Gains are differences between matches with the same seeds.
+            line.first_seed = *seed.get_or_insert(line.first_seed);
         }
         self.add(map, Suite::Fights, "hard v hard", duels(rules, [Hard; 2]));
     }
