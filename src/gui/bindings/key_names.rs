@@ -93,6 +93,8 @@ const NAMES: &[(KeyCode, &str)] = &[
     (KeyCode::Kp9, "Pad9"),
     (KeyCode::LeftShift, "Shift"),
     (KeyCode::RightShift, "Shift"),
+    (KeyCode::LeftControl, "Ctrl"),
+    (KeyCode::RightControl, "Ctrl"),
     (KeyCode::LeftAlt, "Alt"),
     (KeyCode::RightAlt, "Alt"),
 ];
