@@ -9,7 +9,7 @@ use super::preset::{path_of, slow_link_of};
 use super::row::{Cell, Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
-use net::Architecture;
+use net::{Architecture, BITS_PER_S_USUAL};
 
 /// Tolerance for latencies, which are rounded to a thousandth of a millisecond.
 const ROUNDING_MS: f64 = 0.002;
@@ -237,7 +237,11 @@ fn clocks_agree(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     // A recorded link has different conditions for each player at any time.
     let is_alike = cell.cell.preset != TRACE
         && (cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p);
-    if is_alike && cell.cell.experiment == Experiment::Defaults {
+    // Where a server's limit of bandwidth sets the rate, the updates of each client have instants of their own.
+    let down = mean(&cell.rows.iter().map(|row| row.kbit_s_down).collect::<Vec<_>>()).unwrap_or(0.0);
+    let is_limited = cell.cell.architecture == Architecture::ClientServer
+        && down > 0.75 * BITS_PER_S_USUAL as f64 / 1000.0;
+    if is_alike && !is_limited && cell.cell.experiment == Experiment::Defaults {
         // In lockstep an outage of one direction raises the input delay of one player for a while.
         let is_lockstep = cell.cell.architecture == Architecture::P2p;
         let outage = path_of(cell.cell).outages.filter(|_| is_lockstep);
