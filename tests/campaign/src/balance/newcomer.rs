@@ -35,7 +35,7 @@ named! {
         Repeats = "walks, training repeats",
         /// The same, and sends all minions there by an attack-move, once for each goal and every 10 s.
         Sends = "sends",
-        /// The same every 0.75 s.
+        /// The same, and gives each of these orders again every 0.75 s, to the same minions.
         Insists = "sends again and again",
         /// The same as one who sends, in two groups: swords with the hero, and bows that follow and shoot at the weakest.
         Divides = "two groups",
@@ -43,9 +43,11 @@ named! {
 }
 
 /// What somebody remembers from one look to the next.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     goal: Option<Vec2>,
+    /// Minions that were sent there last.
+    sent: Selection,
 }
 
 impl Newcomer {
@@ -75,12 +77,14 @@ impl Newcomer {
             input.commands.extend(way.map(Command::HeroGo));
         }
         if let Some(goal) = memory.goal.filter(|_| self.commands()) {
-            let every_ms = if self == Self::Insists { INSISTS_EVERY_MS } else { SENDS_EVERY_MS };
-            let is_new = memory.goal != before || is_time(every_ms);
+            let is_new = memory.goal != before || is_time(SENDS_EVERY_MS);
             let bows = |row: usize| world.unit_rules(row).attack == AttackBehaviour::Archer;
             let leads = |row: usize| self != Self::Divides || !bows(row);
             if is_new {
-                input.commands.extend(sent(minions(world, player, leads), goal));
+                memory.sent = minions(world, player, leads);
+            }
+            if is_new || (self == Self::Insists && is_time(INSISTS_EVERY_MS)) {
+                input.commands.extend(sent(memory.sent.clone(), goal));
             }
             if self == Self::Divides && is_time(LOOKS_EVERY_MS) {
                 let group = minions(world, player, bows);
