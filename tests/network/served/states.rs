@@ -211,7 +211,7 @@ fn a_limit_below_what_states_need_lowers_their_rate_and_freezes_no_match() {
             let mean = bits.iter().sum::<usize>() / bits.len();
             println!("{bits_per_s} bit/s: {updates:?}, {mean} bit/s came");
             assert!(updates.applied >= least && updates.applied < 400, "{updates:?}");
-            assert!(updates.gap_max < Duration::from_millis(1_500), "{updates:?}");
+            assert!(updates.gap_max < Duration::from_secs(3), "{updates:?}");
             assert!(mean < bits_per_s as usize * 13 / 10, "{mean}");
             assert_eq!(seat.summary().hash, hash(&net));
         }
