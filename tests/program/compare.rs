@@ -307,7 +307,7 @@ fn more_units_cost_processors_and_above_all_the_links_of_a_server() {
         row
     };
     for architecture in ARCHITECTURES {
-        let (few, many) = (of(architecture, 30), of(architecture, 600));
+        let (few, many) = (of(architecture, 30), of(architecture, 1_000));
         let cpu = |row: &MatchRow| row.cpu_us_per_tick.expect("measured");
         assert!(cpu(&many) > 2.0 * cpu(&few), "{architecture}: {} {}", cpu(&few), cpu(&many));
         let is_served = architecture == Architecture::ClientServer;
