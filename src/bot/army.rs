@@ -229,10 +229,12 @@ fn wanted_attack(view: &View<'_>) -> AttackBehaviour {
     let foes = |attack| view.foes().filter(|&foe| view.attack(foe) == attack).count();
     let runners = view.foes().filter(|&foe| view.is_runner(foe)).count();
     let own = |attack| view.minions.iter().filter(|&&row| view.attack(row) == attack).count();
-    let tenths = match () {
-        () if runners * 2 > foes(Swordsman) => 2,
-        () if foes(Swordsman) > foes(Archer) => 6,
-        () => 4,
+    let tenths = if runners * 2 > foes(Swordsman) {
+        2
+    } else if foes(Swordsman) > foes(Archer) {
+        6
+    } else {
+        4
     };
     if own(Archer) * 10 < (own(Archer) + own(Swordsman) + 1) * tenths { Archer } else { Swordsman }
 }

@@ -347,12 +347,7 @@ impl Columns<'_, '_> {
             let shift = coding.shift(context.grid);
             let residuals = self.changed.iter().map(|row| {
                 let (at, row) = (row.base as usize, row.new as usize);
-                let (cell, expected) = (new[row], expected(at, row));
-                if shift == 0 {
-                    cell.residual(expected, context.now)
-                } else {
-                    zigzag((cell.number() >> shift).wrapping_sub(expected >> shift))
-                }
+                residual_of(new[row], expected(at, row), shift, context.now)
             });
             self.residuals.write(coding.within(context.grid), residuals, self.out);
         }
@@ -372,13 +367,7 @@ impl Columns<'_, '_> {
         let mut before =
             self.kept.checked_sub(1).and_then(|row| new.get(row)).map_or(0, |cell| cell.number());
         for (row, cell) in new.iter().enumerate().skip(self.kept) {
-            let expected = born(row, before);
-            let residual = if shift == 0 {
-                cell.residual(expected, context.now)
-            } else {
-                zigzag((cell.number() >> shift).wrapping_sub(expected >> shift))
-            };
-            self.out.number(&mut size, residual);
+            self.out.number(&mut size, residual_of(*cell, born(row, before), shift, context.now));
             before = cell.number();
         }
         self.place = self.place.saturating_add(1);
@@ -405,12 +394,7 @@ impl ColumnReader<'_, '_> {
         born: impl Fn(usize, i64) -> i64,
     ) -> Option<()> {
         let shift = coding.shift(context.grid);
-        let restored = |residual: u64, expected: i64| {
-            if shift == 0 {
-                return T::restored(residual, expected, context.now);
-            }
-            T::of_number((expected >> shift).wrapping_add(unzigzag(residual)).wrapping_shl(shift))
-        };
+        let restored = |residual, expected| restored_of::<T>(residual, expected, shift, context.now);
         new.clear();
         for kept in self.plan.kept() {
             new.extend_from_slice(kept.of_base(base)?);
@@ -447,6 +431,26 @@ trait Column: Cell + PartialEq {
     #[inline(always)]
     fn restored(residual: u64, expected: i64, _now: Tick) -> Option<Self> {
         Self::of_number(expected.wrapping_add(unzigzag(residual)))
+    }
+}
+
+/// The residual of a value of which the lowest `shift` bits are zero and not coded.
+#[inline(always)]
+fn residual_of<T: Column>(cell: T, expected: i64, shift: u32, now: Tick) -> u64 {
+    if shift == 0 {
+        cell.residual(expected, now)
+    } else {
+        zigzag((cell.number() >> shift).wrapping_sub(expected >> shift))
+    }
+}
+
+/// The value with this residual, of which the lowest `shift` bits are zero.
+#[inline(always)]
+fn restored_of<T: Column>(residual: u64, expected: i64, shift: u32, now: Tick) -> Option<T> {
+    if shift == 0 {
+        T::restored(residual, expected, now)
+    } else {
+        T::of_number((expected >> shift).wrapping_add(unzigzag(residual)).wrapping_shl(shift))
     }
 }
 

@@ -242,7 +242,7 @@ impl Raw {
     }
 }
 
-/// What writing and reading share: the two states, and what the numbers so far have been like.
+/// Context of writing and reading alike: the two states, and the adaptive parameters.
 struct Coding<'a> {
     base: &'a GameState,
     new: &'a GameState,
@@ -351,7 +351,7 @@ impl<'a> Coding<'a> {
         Vec2 { x: part(from.x, to.x), y: part(from.y, to.y) }
     }
 
-    /// Where a player's hero is, as far as the two states say.
+    /// Returns the position of a player's hero: in the base or, if it has none, in the new state.
     fn hero(&self, player: PlayerId) -> Vec2 {
         let in_new = || position(self.new, self.new.hero(player)?);
         let in_base = || position(self.base, self.base.hero(player)?);

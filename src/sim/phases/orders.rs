@@ -87,7 +87,7 @@ fn begin(state: &mut GameState, row: usize, task: Task) {
     units.order[row] = task.order;
     (units.goal_x[row], units.goal_y[row]) = (task.goal.x, task.goal.y);
     units.quarry[row] = task.quarry;
-    // Who fights by itself under the new order, too, keeps its enemy.
+    // A unit that picks its enemies under the new order, too, keeps the present one.
     if matches!(task.order, Order::Move | Order::Attack) {
         units.target[row] = task.quarry;
     }
