@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::slides::Slides;
+use super::smoothing::Smoothing;
 use net::Time;
 use sim::math::{Angle, Fx, mul_div};
 use sim::{GameState, Tick, TickEvent, World};
@@ -30,7 +30,7 @@ pub struct Interpolated {
     before: GameState,
     /// The tick of the newest state that the picture is drawn by.
     drawn_by: Tick,
-    slides: Slides,
+    smoothing: Smoothing,
 }
 
 impl Interpolated {
@@ -45,7 +45,7 @@ impl Interpolated {
             picture: copy(),
             before: copy(),
             drawn_by: first.tick(),
-            slides: Slides::with_capacity(4 * first.units.len()),
+            smoothing: Smoothing::with_capacity(4 * first.units.len()),
         }
     }
 
@@ -80,7 +80,7 @@ impl Interpolated {
             // Units had moved on beyond what was known.
             self.before.copy_from(&self.picture);
             self.show_tick(shown);
-            self.slides.correct(now, &self.before, &self.picture, |_, _| {});
+            self.smoothing.correct(now, &self.before, &self.picture, |_, _| {});
         }
         self.show_tick(seen);
         while let Some(event) = self.events.pop_front_if(|event| event.tick < seen) {
@@ -117,7 +117,7 @@ impl Interpolated {
     /// Writes the state shown into `picture`, with corrected units still blending.
     pub(super) fn show(&self, now: Time, picture: &mut GameState) {
         picture.copy_from(&self.picture);
-        self.slides.apply(now, picture);
+        self.smoothing.apply(now, picture);
     }
 
     /// Returns the tick at whose time the view changes next, with at most `longest` ticks beyond the last state; `None`

@@ -30,7 +30,7 @@ mod server;
 mod session;
 mod shared_steps;
 mod sheet;
-mod slides;
+mod smoothing;
 mod stats;
 mod summary;
 pub mod text_file;

@@ -66,7 +66,7 @@ pub struct Match {
     pub(super) breaks_at: Option<Tick>,
 }
 
-/// What has led to a new confirmed state.
+/// Cause of a new confirmed state.
 #[derive(Clone, Copy, Debug)]
 pub enum Confirmed<'a> {
     /// A tick has run here.

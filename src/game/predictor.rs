@@ -6,7 +6,7 @@
 
 use core::iter::Peekable;
 
-use super::slides::Slides;
+use super::smoothing::Smoothing;
 use net::{EncodedInput, Time};
 use sim::math::Fx;
 use sim::{Direction, GameState, HeroControl, PlayerId, Tick, TickInputs, World};
@@ -40,7 +40,7 @@ pub struct Predictor {
     /// World as predicted before the new base.
     before: GameState,
     inputs: TickInputs,
-    slides: Slides,
+    smoothing: Smoothing,
     counts: PredictionCounts,
 }
 
@@ -55,7 +55,7 @@ impl Predictor {
             base: confirmed.state().tick(),
             before: confirmed.state().clone(),
             inputs: TickInputs::idle(Tick(0), confirmed.state().players.len()),
-            slides: Slides::with_capacity(4 * units),
+            smoothing: Smoothing::with_capacity(4 * units),
             counts: PredictionCounts::default(),
         }
     }
@@ -123,7 +123,7 @@ impl Predictor {
         let state = self.world.state();
         let hero = state.players.hero[self.me.index()];
         let (mut is_off, counts) = (false, &mut self.counts);
-        self.slides.correct(now, &self.before, state, |unit, error| {
+        self.smoothing.correct(now, &self.before, state, |unit, error| {
             is_off = true;
             if unit == hero {
                 counts.corrections += u64::from(error > COUNTED);
@@ -148,7 +148,7 @@ impl Predictor {
     /// Writes the predicted state into `picture`, with corrected units still blending.
     pub fn show(&self, now: Time, picture: &mut GameState) {
         picture.copy_from(self.world.state());
-        self.slides.apply(now, picture);
+        self.smoothing.apply(now, picture);
     }
 }
 
@@ -163,7 +163,7 @@ fn held(state: &GameState, player: PlayerId) -> HeroControl {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slides::BLEND;
+    use super::super::smoothing::BLEND;
     use super::*;
     use net::encode_input;
     use sim::{Command, KindId, PlayerInput, SeatSetup, Setup, TickRate};
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!((counts.mispredicted, counts.corrections), (0, 0), "{counts:?}");
         let mut picture = GameState::default();
         predictor.show(Time(0), &mut picture);
-        assert_eq!(picture, *predictor.state(), "nothing slides");
+        assert_eq!(picture, *predictor.state(), "nothing is smoothed");
     }
 
     #[test]
@@ -249,6 +249,6 @@ mod tests {
         predictor.show(now, &mut picture);
         predictor.show(now.plus(BLEND), &mut later);
         assert_eq!(later, *predictor.state(), "they have arrived");
-        assert!(predictor.slides.is_empty() || picture != later);
+        assert!(predictor.smoothing.is_empty() || picture != later);
     }
 }

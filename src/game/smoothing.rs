@@ -13,18 +13,18 @@ const SNAP: Fx = Fx::ONE;
 
 /// Units that blend to their right positions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slides(Vec<Slide>);
+pub(super) struct Smoothing(Vec<Correction>);
 
 /// Unit that blends to its right position.
 #[derive(Clone, Copy, Debug)]
-struct Slide {
+struct Correction {
     unit: UnitId,
     /// Its error at `since`.
     off: Vec2,
     since: Time,
 }
 
-impl Slides {
+impl Smoothing {
     /// Creates a list that holds at most this many units; others snap.
     pub(super) fn with_capacity(units: usize) -> Self {
         Self(Vec::with_capacity(units))
@@ -45,7 +45,7 @@ impl Slides {
         right: &GameState,
         mut each: impl FnMut(UnitId, Fx),
     ) {
-        self.0.retain(|slide| now.since(slide.since) < BLEND);
+        self.0.retain(|correction| now.since(correction.since) < BLEND);
         for (row, &unit) in right.units.id.iter().enumerate() {
             let Some(was) = shown.row(unit) else { continue };
             let mut off = shown.position(was) - right.position(row);
@@ -54,20 +54,20 @@ impl Slides {
             }
             each(unit, size(off));
             // The remaining offset of an earlier correction is carried over.
-            if let Some(at) = self.0.iter().position(|slide| slide.unit == unit) {
+            if let Some(at) = self.0.iter().position(|correction| correction.unit == unit) {
                 off = off + self.0.swap_remove(at).left(now);
             }
             if size(off) <= SNAP && self.0.len() < self.0.capacity() {
-                self.0.push(Slide { unit, off, since: now });
+                self.0.push(Correction { unit, off, since: now });
             }
         }
     }
 
     /// Moves units that still blend to where they are shown.
     pub(super) fn apply(&self, now: Time, picture: &mut GameState) {
-        for slide in &self.0 {
-            if let Some(row) = picture.row(slide.unit) {
-                let left = slide.left(now);
+        for correction in &self.0 {
+            if let Some(row) = picture.row(correction.unit) {
+                let left = correction.left(now);
                 picture.units.x[row] += left.x;
                 picture.units.y[row] += left.y;
             }
@@ -75,7 +75,7 @@ impl Slides {
     }
 }
 
-impl Slide {
+impl Correction {
     /// Returns the remaining error of the view.
     fn left(&self, now: Time) -> Vec2 {
         let (passed, whole) = (now.since(self.since).min(BLEND).as_micros() as i32, BLEND.as_micros() as i32);
