@@ -71,8 +71,6 @@ pub struct Follower {
     me: PlayerId,
     link: Link,
     server: ServerView,
-    /// The commands of the snapshot that was polled last.
-    commands: Vec<CommandRun>,
     fetch: Option<Fetch>,
     own: OwnInputs,
     chat_limits: ChatLimits,
@@ -110,7 +108,6 @@ impl Follower {
             me,
             link: Link::new(player, connection),
             server,
-            commands: Vec::new(),
             fetch: None,
             own,
             chat_limits: ChatLimits::new(now),

@@ -110,9 +110,13 @@ impl Follower {
         if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
             return Err(OutOfPlace);
         }
-        // Who has gone wrong takes the state after the ticks that it has.
+        // A client that has diverged takes the state of the tick that it has reached, too.
         let after = Tick(self.server.updated().0.saturating_sub(self.server.wants_state().into()));
-        match self.server.snapshots.receive(part, piece, after) {
+        let (me, now, inputs, clock) = (self.me, self.now, &mut self.own.inputs, &self.link.connection.clock);
+        let given_here = |player, given| {
+            if player == me { inputs.take_given(1).pop().flatten() } else { clock.here(given, now) }
+        };
+        match self.server.snapshots.receive(part, piece, after, given_here) {
             None => {
                 self.server.counts.refused += 1;
                 return Err(OutOfPlace);

@@ -16,7 +16,7 @@ pub(super) struct ServerView {
     /// The tick of the newest state that the caller has taken from a server that is no relay.
     pub(super) taken: Tick,
     pub(super) counts: UpdateCounts,
-    /// When the last update was complete.
+    /// Time at which the last update was complete.
     pub(super) updated_at: Option<Time>,
     /// Over the states here after each tick that has run.
     pub(super) chain: HashChain,

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::states::CommandRun;
 use crate::time::Time;
 use crate::wire::report::Report;
 use crate::wire::update::{
-    Assembled, Assembly, COMMANDS_AT_ONCE_MAX, PartSet, Update, UpdatePart, decode_update,
+    Assembled, Assembly, COMMANDS_AT_ONCE_MAX, PartSet, RanCommand, Update, UpdatePart, decode_update,
 };
 use sim::{
     DeltaCoder, EVENTS_AT_ONCE_MAX, GameState, PARTS, PlayerId, StateHash, Tick, TickEvent, decode_events,
@@ -43,16 +44,6 @@ impl UpdateCounts {
     }
 }
 
-/// A command that has run on the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ran {
-    /// The tick in which it ran.
-    pub(super) tick: Tick,
-    pub(super) player: PlayerId,
-    /// When it was given, on the server's clock.
-    pub(super) given: u16,
-}
-
 /// A state, and the next tick to run of it.
 struct StoredSnapshot {
     tick: Tick,
@@ -70,7 +61,7 @@ pub(super) struct Snapshots {
     is_new: bool,
     /// The events and the commands since the state that the caller took before it.
     events: Vec<TickEvent>,
-    commands: Vec<Ran>,
+    commands: Vec<CommandRun>,
     /// Number of this client's inputs for ticks before the newest state that are not part of it yet.
     lag: u32,
 }
@@ -118,7 +109,7 @@ impl Snapshots {
         self.lag
     }
 
-    /// Takes the newest state, once. What has happened before it stays here until the next one arrives.
+    /// Takes the newest state, once. Its events and commands are kept until the next one arrives.
     pub(super) const fn take(&mut self) -> Option<Tick> {
         if core::mem::replace(&mut self.is_new, false) { Some(self.newest) } else { None }
     }
@@ -129,7 +120,7 @@ impl Snapshots {
     }
 
     /// The commands that have run since then.
-    pub(super) fn commands(&self) -> &[Ran] {
+    pub(super) fn commands(&self) -> &[CommandRun] {
         &self.commands
     }
 
@@ -155,8 +146,15 @@ impl Snapshots {
         Some((&kept.state, kept.hash))
     }
 
-    /// Handles a part of an update, which is used if it is of a tick after `after`. `None` if it is rejected.
-    pub(super) fn receive(&mut self, part: UpdatePart, piece: &[u8], after: Tick) -> Option<Received> {
+    /// Handles a part of an update, which is used if it is of a tick after `after`. `given_here` converts the instant of
+    /// each player's next command from the server's clock to this one. `None` if the part is rejected.
+    pub(super) fn receive(
+        &mut self,
+        part: UpdatePart,
+        piece: &[u8],
+        after: Tick,
+        given_here: impl FnMut(PlayerId, u16) -> Option<Time>,
+    ) -> Option<Received> {
         let tick = part.tick_near(after)?;
         if tick <= after {
             return Some(Received::Stale);
@@ -166,29 +164,34 @@ impl Snapshots {
             Assembled::More => Some(Received::More),
             Assembled::Whole => {
                 let assembly = core::mem::take(&mut self.assembly);
-                let report = self.apply(tick, assembly.bytes());
+                let report = self.apply(tick, assembly.bytes(), given_here);
                 self.assembly = assembly;
                 Some(Received::State { report: report?, tick })
             }
         }
     }
 
-    fn apply(&mut self, tick: Tick, bytes: &[u8]) -> Option<Report> {
+    fn apply(
+        &mut self,
+        tick: Tick,
+        bytes: &[u8],
+        mut given_here: impl FnMut(PlayerId, u16) -> Option<Time>,
+    ) -> Option<Report> {
         let update = decode_update(bytes).ok()?;
         let base = Tick(tick.0.checked_sub(update.header.back)?);
         self.bases.keep(tick, base, &update)?;
         self.take_events(base, tick, &update)?;
+        self.take_commands(tick, &update, &mut given_here);
         let report = update.header.report;
         self.lag = (i32::from(report.waiting) - i32::from(report.received)).max(0).cast_unsigned();
         (self.newest, self.is_new) = (tick, true);
         Some(report)
     }
 
-    /// Adds what has happened since the newest state: some of what is said since the base is known already.
+    /// Adds the events since the newest state; of those since the base some are known already.
     fn take_events(&mut self, base: Tick, tick: Tick, update: &Update<'_>) -> Option<()> {
         if !self.is_new {
             self.events.clear();
-            self.commands.clear();
         }
         let known = self.events.len();
         let (of_base, of_new) = (self.bases.at(base, None)?, self.bases.at(tick, None)?);
@@ -204,14 +207,27 @@ impl Snapshots {
         });
         let beyond = self.events.len().saturating_sub(EVENTS_AT_ONCE_MAX);
         self.events.drain(..beyond);
-        let ran = update.commands().filter_map(|ran| {
-            let of = Tick(tick.0.checked_sub(ran.back)?);
-            (of >= since).then_some(Ran { tick: of, player: ran.player, given: ran.given })
+        Some(())
+    }
+
+    /// Adds the commands that have run since the newest state.
+    fn take_commands(
+        &mut self,
+        tick: Tick,
+        update: &Update<'_>,
+        given_here: &mut impl FnMut(PlayerId, u16) -> Option<Time>,
+    ) {
+        if !self.is_new {
+            self.commands.clear();
+        }
+        let since = self.newest;
+        let ran = update.commands().filter_map(|RanCommand { back, player, given }| {
+            let of = Tick(tick.0.checked_sub(back)?);
+            (of >= since).then(|| CommandRun { tick: of, player, given: given_here(player, given) })
         });
         self.commands.extend(ran);
         let beyond = self.commands.len().saturating_sub(COMMANDS_AT_ONCE_MAX);
         self.commands.drain(..beyond);
-        Some(())
     }
 }
 

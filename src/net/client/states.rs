@@ -28,7 +28,7 @@ pub struct CommandRun {
     pub tick: Tick,
     /// The player who gave it.
     pub player: PlayerId,
-    /// When it was given, on this clock; `None` if that is not known.
+    /// The instant at which it was given, on this clock; `None` if that is not known.
     pub given: Option<Time>,
 }
 
@@ -39,16 +39,6 @@ impl Follower {
         self.now = self.now.max(now);
         let tick = self.server.relayed.is_none().then(|| self.server.snapshots.take())??;
         self.server.taken = tick;
-        self.commands.clear();
-        for ran in self.server.snapshots.commands() {
-            let (tick, player) = (ran.tick, ran.player);
-            let given = if player == self.me {
-                self.own.inputs.take_given(1).pop().flatten()
-            } else {
-                self.link.connection.clock.here(ran.given, self.now)
-            };
-            self.commands.push(CommandRun { tick, player, given });
-        }
         Some(tick)
     }
 
@@ -57,7 +47,7 @@ impl Follower {
     pub fn last_snapshot(&self) -> Option<Snapshot<'_>> {
         let (tick, snapshots) = (self.server.taken, &self.server.snapshots);
         let (state, hash) = snapshots.with_hash(tick)?;
-        let (events, commands) = (snapshots.events(), &*self.commands);
+        let (events, commands) = (snapshots.events(), snapshots.commands());
         Some(Snapshot { tick, state, hash, events, commands, clock_error_us: self.clock_error_us() })
     }
 

@@ -12,7 +12,7 @@ use crate::wire::update::UPDATE_TICKS_MAX;
 use sim::{HeroControl, Tick};
 
 /// A tick that has run.
-struct Past {
+struct RelayedTick {
     timed: TimedInputs,
     /// The hash of the state after it.
     hash: u64,
@@ -21,7 +21,7 @@ struct Past {
 /// The last ticks.
 pub(super) struct RelayedTicks {
     players: usize,
-    past: Vec<Past>,
+    past: Vec<RelayedTick>,
 }
 
 impl RelayedTicks {
@@ -36,11 +36,11 @@ impl RelayedTicks {
                 past.timed.clone_from(timed);
                 past.hash = hash;
             }
-            None => self.past.push(Past { timed: timed.clone(), hash }),
+            None => self.past.push(RelayedTick { timed: timed.clone(), hash }),
         }
     }
 
-    fn past(&self, tick: Tick) -> Option<&Past> {
+    fn past(&self, tick: Tick) -> Option<&RelayedTick> {
         self.past.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|past| past.timed.inputs.tick == tick)
     }
 
@@ -58,15 +58,15 @@ impl RelayedTicks {
         (0..self.players).map(held).collect()
     }
 
-    /// Replaces `bytes` by the inputs from `known` on, as many as fit into one datagram. Returns the tick after them. The
-    /// first refers to the controls held before only if the client knows them, which `continues` says.
+    /// Replaces `bytes` by the inputs from `known` on, as many as fit into one datagram. The first refers to the controls
+    /// held before only if the client knows them, which `continues` says.
     pub(super) fn encode(
         &self,
         (known, ran): (Tick, Tick),
         continues: bool,
         report: impl Fn(Tick) -> Report,
         bytes: &mut Vec<u8>,
-    ) -> Tick {
+    ) {
         let held = if continues {
             self.held_before(known)
         } else {
@@ -81,7 +81,7 @@ impl RelayedTicks {
             encode_server_ticks(&header, &held, self.between(known, tick).iter().copied(), bytes);
             // Those of a single tick always fit.
             if bytes.len() <= BODY_BYTES_MAX || count == 1 {
-                return tick;
+                return;
             }
             count /= 2;
         }

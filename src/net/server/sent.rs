@@ -23,7 +23,7 @@ pub(super) struct SentUpdate {
     /// Number of updates of this tick that began before.
     sending: u8,
     pub(super) bytes: Vec<u8>,
-    /// When each part was sent last.
+    /// The last send time of each part.
     pub(super) sent_at: Vec<Option<Time>>,
 }
 
@@ -49,7 +49,7 @@ impl SentUpdate {
         self.sent_at.iter().position(Option::is_none)
     }
 
-    /// What has not begun begins with a newer state.
+    /// Gives the update up if none of its parts has been sent, so that a newer state takes its place.
     pub(super) fn give_up_unbegun(&mut self) {
         if self.next_part() == Some(0) {
             self.sent_at.clear();

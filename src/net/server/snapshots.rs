@@ -23,11 +23,11 @@ struct StoredSnapshot {
     state: GameState,
 }
 
-/// What happened in a tick, beside its state.
-struct Past {
+/// The events and commands of a tick.
+struct TickHistory {
     tick: Tick,
     events: Vec<Event>,
-    /// The commands that ran: who gave each, and when.
+    /// The player and the instant of each command that ran.
     commands: Vec<(PlayerId, u16)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Snapshots {
     first: GameState,
     states: Vec<StoredSnapshot>,
     newest: usize,
-    past: Vec<Past>,
+    past: Vec<TickHistory>,
     coder: DeltaCoder,
     events: Vec<u8>,
 }
@@ -54,13 +54,13 @@ impl Snapshots {
         }
     }
 
-    /// Keeps what happened in a tick.
+    /// Keeps the events and commands of a tick.
     pub(super) fn keep(&mut self, timed: &TimedInputs, events: &[Event]) {
         let tick = timed.inputs.tick;
         let place = tick.0 as usize % UPDATE_TICKS_MAX;
         while self.past.len() <= place {
             let (events, commands) = (Vec::with_capacity(EVENTS_USUAL), Vec::with_capacity(EVENTS_USUAL));
-            self.past.push(Past { tick: Tick::NEVER, events, commands });
+            self.past.push(TickHistory { tick: Tick::NEVER, events, commands });
         }
         let Some(past) = self.past.get_mut(place) else { return };
         past.tick = tick;
@@ -73,7 +73,7 @@ impl Snapshots {
         }
     }
 
-    fn past(&self, tick: Tick) -> Option<&Past> {
+    fn past(&self, tick: Tick) -> Option<&TickHistory> {
         self.past.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|past| past.tick == tick)
     }
 
@@ -121,7 +121,7 @@ impl Snapshots {
         let is_base = |state: &&StoredSnapshot| Some(state.tick) == known && state.tick < kept.tick;
         let base = self.states.iter().find(is_base);
         let (base_tick, base) = base.map_or((Tick(0), &self.first), |base| (base.tick, &base.state));
-        // Who has come back has missed what happened before.
+        // A client that has come back gets no events of earlier ticks.
         let since = known.unwrap_or(kept.tick).max(base_tick);
         let since = since.0.max(kept.tick.0.saturating_sub(UPDATE_TICKS_MAX as u32));
         let ticks = (since..kept.tick.0).map(Tick);

@@ -1,4 +1,4 @@
-//! When updates are due, and their sending: a server's states to each client, or a relay's ticks.
+//! Schedule and sending of updates: a server's states to each client, or a relay's ticks.
 //!
 //! Only a client that has no state to continue from gets one from a relay.
 
@@ -24,7 +24,8 @@ use sim::{Event, GameState, StateHash, Tick, TickRate};
 const PARTS_A_TICK_MAX: usize = 4;
 /// Time beyond a round trip after which a part that has not arrived counts as lost, in microseconds.
 const LACKED_AFTER_US: i64 = 10_000;
-/// What is sent to clients, and when.
+
+/// The updates of all clients: their rate, and the history that they are made of.
 pub(super) struct Updates {
     rate: TickRate,
     /// States per second; unless this is a relay, also updates.

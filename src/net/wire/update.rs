@@ -129,7 +129,7 @@ pub struct RanCommand {
     pub back: u32,
     /// The player who gave it.
     pub player: PlayerId,
-    /// When it was given, on the server's clock: [`GIVEN_UNKNOWN`](crate::GIVEN_UNKNOWN) if that is not known.
+    /// The instant at which it was given, on the server's clock: [`GIVEN_UNKNOWN`](crate::GIVEN_UNKNOWN) if that is not known.
     pub given: u16,
 }
 
