@@ -15,9 +15,9 @@ use sim::{
 };
 
 use super::star::{
-    BOT, Net, address, client, client_seen, client_with, hash, legions, predicting, server_config, server_of,
-    server_session,
+    BOT, Net, client_seen, client_with, hash, legions, predicting, server_config, server_of, server_session,
 };
+use super::time_to_come_back;
 
 /// What happened, without the place of what is not told exactly; and that place.
 fn told(event: TickEvent) -> (TickEvent, Vec2) {
@@ -174,22 +174,7 @@ fn who_comes_back_plays_within_three_round_trips_and_a_fifth_of_a_second() {
         let link = "delay=50ms";
         let mut net = Net::new(server_session("standard", Some(1_800), 45, 2), link, &[BOT, BOT]);
         net.run(Duration::from_millis(8_000 + 7 * seed), |_| {});
-        net.seats[1].game = None;
-        net.run(Duration::from_secs(2), |_| {});
-        let token = net.seats[1].token.expect("told");
-        (net.seats[1].game, net.seats[1].envelope) = (Some(client(net.now, 9, BOT, Some(token))), (0, 0));
-        net.seats[1].address = address(7);
-        let began = net.now;
-        let mut back = None;
-        net.run(Duration::from_secs(60), |net| {
-            let tick = |game: &Match| game.world().map_or(0, |world| world.state().tick().0);
-            let at = net.seats[1].game.as_ref().map_or(0, tick);
-            if back.is_none() && at > 0 && at + 12 >= net.tick() {
-                back = Some(net.now.since(began));
-            }
-        });
-        assert!(net.is_over(), "at tick {}", net.tick());
-        let back = back.expect("back");
+        let back = time_to_come_back(&mut net);
         assert!(back <= Duration::from_millis(3 * 100 + 200), "seed {seed}: {back:?}");
         assert_eq!(net.seats[1].summary().hash, hash(&net));
     }
