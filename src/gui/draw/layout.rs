@@ -16,6 +16,8 @@ const TRAIN_BUTTON: [f32; 3] = [156.0, 140.0, 84.0];
 const TRAIN_GAP: f32 = 4.0;
 /// Width of the hero's plate and the gap before it, in pixels at 1280 x 720.
 const HERO: f32 = 428.0;
+/// Gap around the plates at the bottom of the window, in pixels at 1280 x 720.
+pub(super) const PLATE_GAP: f32 = 4.0;
 /// Tolerated overlap of rectangles due to rounding, in pixels.
 const SLACK: f32 = 1.0;
 
@@ -127,7 +129,7 @@ fn meet(a: Rect, b: Rect) -> bool {
 pub(crate) fn scale(window: Rect) -> f32 {
     const LEAST: f32 = 0.75;
     // A spectator sees two economies.
-    let side_by_side = economy_width() + economy_width().max(HERO);
+    let side_by_side = economy_width() + economy_width().max(HERO) + 3.0 * PLATE_GAP;
     (usual_scale(window).max(LEAST) * text_factor()).min((window.w / side_by_side).max(LEAST))
 }
 
@@ -170,7 +172,7 @@ fn bottom_strip(window: Rect) -> f32 {
 
 /// Returns the bounds of the plates with the player's state.
 pub(super) fn bottom_plates(window: Rect) -> Rect {
-    let (height, gap) = (bottom_strip(window), 4.0 * scale(window));
+    let (height, gap) = (bottom_strip(window), PLATE_GAP * scale(window));
     Rect::new(gap, window.h - height + gap, window.w - 2.0 * gap, height - 2.0 * gap)
 }
 
@@ -184,7 +186,7 @@ pub(crate) fn economy_plate(window: Rect) -> Rect {
 pub(crate) fn train_button(window: Rect, plate: Rect, place: usize) -> Rect {
     let (unit, width) = (scale(window), button_width());
     let x = plate.x + (COUNTERS + (width + TRAIN_GAP) * place as f32) * unit;
-    Rect::new(x, plate.y + 4.0 * unit, width * unit, plate.h - 8.0 * unit)
+    Rect::new(x, plate.y + PLATE_GAP * unit, width * unit, plate.h - 2.0 * PLATE_GAP * unit)
 }
 
 #[cfg(test)]

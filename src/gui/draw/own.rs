@@ -50,7 +50,7 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let (pad, icon, dial) = (10.0 * unit, strip.h * 0.3, strip.h * 0.36);
     let (bar, cell) = (150.0 * unit, dial * 2.0 + key + pad * 1.6);
     let width = pad + icon * 3.2 + bar + pad * 1.5 + cell * 2.0;
-    let beside = layout::economy_plate(view.window).right() + 4.0 * unit;
+    let beside = layout::economy_plate(view.window).right() + layout::PLATE_GAP * unit;
     let plate = Rect { x: ((view.window.w - width) / 2.0).max(beside).round(), w: width, ..strip };
     hud.plate("hero", plate);
     let row = plate.center().y;
