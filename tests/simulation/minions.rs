@@ -17,7 +17,10 @@ struct Field {
 
 impl Field {
     fn new(change: impl FnOnce(&mut Rules)) -> Self {
-        let mut setup = setup("endless", "standard", 1, 60, false);
+        Self::of(setup("endless", "standard", 1, 60, false), change)
+    }
+
+    fn of(mut setup: Setup, change: impl FnOnce(&mut Rules)) -> Self {
         let mut rules = (*setup.rules).clone();
         rules.minions.iter_mut().for_each(|minion| minion.start = 0);
         change(&mut rules);
@@ -30,8 +33,12 @@ impl Field {
     }
 
     fn order(&mut self, commands: &[Command]) {
-        let mut inputs = TickInputs::idle(self.world.state().tick(), 2);
-        inputs.inputs[0].commands.extend(commands.iter().cloned());
+        self.give(ME, commands);
+    }
+
+    fn give(&mut self, player: PlayerId, commands: &[Command]) {
+        let mut inputs = TickInputs::idle(self.world.state().tick(), self.world.state().players.len());
+        inputs.inputs[player.index()].commands.extend(commands.iter().cloned());
         self.world.step(&inputs);
     }
 
@@ -52,6 +59,12 @@ impl Field {
     fn is_near(&self, unit: UnitId, goal: (i32, i32), tiles: i32) -> bool {
         dist2(self.at(unit), place(goal)) <= square(Fx::from_num(tiles))
     }
+}
+
+/// A match of four in which [`ME`] and the next player are a team.
+fn partners() -> Setup {
+    let mode = MODES.iter().find(|mode| mode.name == "quad, partners across").expect("a mode");
+    mode.setup(1, 60)
 }
 
 fn place((x, y): (i32, i32)) -> Vec2 {
@@ -348,6 +361,30 @@ fn a_new_order_moves_a_resting_group_and_calls_off_a_fighting_one() {
 }
 
 #[test]
+fn a_unit_that_is_sent_elsewhere_to_fight_keeps_its_target() {
+    // Nobody falls, and the enemies stand.
+    let mut field = Field::new(|rules| {
+        rules.minions[0].unit.speed = 1;
+        rules.minions[1].unit.damage = 0;
+    });
+    let archer = field.spawn(ME, ARCHER, (-10, 0));
+    let first = field.spawn(FOE, SWORDSMAN, (-5, 0));
+    field.order(&[Command::AttackMove(all(&[archer]), to((-6, 0)), When::Now)]);
+    field.wait(30);
+    let target = |field: &Field| field.world.state().units.target[field.row(archer)];
+    assert_eq!(target(&field), first);
+    // A little nearer, not by the quarter for which a unit turns to another by itself.
+    let nearer = field.spawn(FOE, SWORDSMAN, (-10, 4));
+    assert!(dist2(field.at(archer), field.at(nearer)) < dist2(field.at(archer), field.at(first)));
+    field.order(&[Command::AttackMove(all(&[archer]), to((-14, 0)), When::Now)]);
+    field.wait(30);
+    assert_eq!(target(&field), first);
+    field.order(&[Command::Move(all(&[archer]), to((-18, 0)), When::Now)]);
+    field.wait(30);
+    assert_eq!(target(&field), UnitId::NONE);
+}
+
+#[test]
 fn who_joins_a_group_leaves_the_others_their_places() {
     let mut field = Field::new(|_| {});
     let group: Vec<_> = (0..5).map(|n| field.spawn(ME, SWORDSMAN, (-20, n))).collect();
@@ -369,23 +406,25 @@ fn who_joins_a_group_leaves_the_others_their_places() {
 
 #[test]
 fn a_hero_walks_at_the_pace_of_the_slowest_minion_that_follows_it_nearby() {
-    let walked = |pace_radius: i32, at: (i32, i32), follows: bool| {
+    let walked = |pace_radius: i32, (owner, at): (PlayerId, (i32, i32)), follows: bool| {
         let mut field = Field::new(|rules| rules.pace_radius = pace_radius);
         let hero = field.world.state().hero(ME).expect("a hero");
         let from = field.world.state().position(hero);
-        let archer = field.spawn(ME, ARCHER, at);
+        let archer = field.spawn(owner, ARCHER, at);
         let order = if follows { Command::Follow } else { Command::Hold };
-        field.order(&[order(all(&[archer]), When::Now), Command::HeroGo(to((-10, 10)))]);
+        field.give(owner, &[order(all(&[archer]), When::Now)]);
+        field.order(&[Command::HeroGo(to((-10, 10)))]);
         field.wait(59);
         let hero = field.world.state().hero(ME).expect("it lives");
         let way = sim::math::length(field.world.state().position(hero) - from);
         (way * Fx::from_num(10)).round().to_num::<i32>()
     };
     // Tenths of a tile in a second: 3.2 of the archer, 4.2 of the hero.
-    assert_eq!(walked(8_000, (-24, 2), true), 32);
-    assert_eq!(walked(8_000, (-24, 2), false), 42, "who holds does not follow");
-    assert_eq!(walked(8_000, (-24, -14), true), 42, "too far behind");
-    assert_eq!(walked(0, (-24, 2), true), 42, "each at its own speed");
+    assert_eq!(walked(8_000, (ME, (-24, 2)), true), 32);
+    assert_eq!(walked(8_000, (ME, (-24, 2)), false), 42, "who holds does not follow");
+    assert_eq!(walked(8_000, (FOE, (-29, 2)), true), 42, "an enemy follows somebody else");
+    assert_eq!(walked(8_000, (ME, (-24, -14)), true), 42, "too far behind");
+    assert_eq!(walked(0, (ME, (-24, 2)), true), 42, "each at its own speed");
 }
 
 #[test]
@@ -452,16 +491,28 @@ fn new_minions_appear_where_their_team_holds_ground_nearest_to_the_rally_point_o
         field.order(&[Command::Rally(Some(Target::clamped(circles[circle])))]);
         assert!(is_at(birth_place(&mut field), circles[circle]), "circle {circle}");
     }
-    // A circle that is not held, or in which an enemy stands, is none.
-    let mut field = holding(&[0]);
-    field.order(&[Command::Rally(Some(Target::clamped(circles[1])))]);
-    let foe = field.spawn(FOE, SWORDSMAN, (0, 0));
-    field.order(&[]);
-    let own = field.spawn(ME, SWORDSMAN, (1, 1));
-    field.order(&[Command::Hold(all(&[own]), When::Now)]);
-    assert_eq!(field.world.state().circles.contested[0], 1);
-    assert!(is_at(birth_place(&mut field), place(base)), "a fight for the circle");
-    assert!(field.world.state().row(foe).is_some());
+    // Of a circle that is not held, in which an enemy stands, or that one is taking, none is ground.
+    for (own_stands, contested) in [(true, 1), (false, 0)] {
+        let mut field = holding(&[0]);
+        field.order(&[Command::Rally(Some(Target::clamped(circles[1])))]);
+        if own_stands {
+            let own = field.spawn(ME, SWORDSMAN, (1, 1));
+            field.order(&[Command::Hold(all(&[own]), When::Now)]);
+        }
+        field.spawn(FOE, SWORDSMAN, (0, 0));
+        field.order(&[]);
+        let Circles { contested: fights, progress, .. } = &field.world.state().circles;
+        assert_eq!((fights[0], progress[0] > 0), (contested, !own_stands));
+        assert!(is_at(birth_place(&mut field), place(base)), "contested: {contested}");
+    }
+    // A partner's circle is ground, too.
+    let mut field = Field::of(partners(), |rules| (rules.endless, rules.supply_start) = (true, 20));
+    let at = field.world.circles()[0];
+    let mut state = field.world.state().clone();
+    state.circles.owner[0] = PlayerId(1);
+    field.world = World::restore(field.world.setup().clone(), state).expect("of this field");
+    field.order(&[Command::Rally(Some(Target::clamped(at)))]);
+    assert!(is_at(birth_place(&mut field), at), "the partner's");
 }
 
 #[test]
@@ -485,6 +536,20 @@ fn a_kind_captures_by_its_weight() {
     assert_eq!(taken_at(500, 2), Some(91));
     assert_eq!(taken_at(1_000, 3), Some(60), "at least this");
     assert_eq!(taken_at(0, 2), None);
+    // Partners capture together.
+    let mut field = Field::of(partners(), |rules| {
+        rules.minions[0].unit.capture = 500;
+        (rules.endless, rules.capture_ms, rules.capture_least_ms) = (true, 1_500, 1_000);
+    });
+    let Vec2 { x, y } = field.world.circles()[0];
+    for player in [0, 1] {
+        let at = (x.to_num::<i32>(), y.to_num::<i32>() + i32::from(player));
+        field.spawn(PlayerId(player), SWORDSMAN, at);
+    }
+    field.wait(90);
+    assert_eq!(field.world.state().circles.owner[0], PlayerId::NONE);
+    field.wait(1);
+    assert_eq!(field.world.state().circles.owner[0], PlayerId(0));
 }
 
 /// Own minions meet twice as many, and after a second they either fight on or run: the hit points that are left then, and
