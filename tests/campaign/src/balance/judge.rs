@@ -7,14 +7,16 @@ use super::bout::{BoutPlayer, BoutResult, MATCH_SECONDS_MAX};
 use super::drama::{FAR_TILES, LEADER_AT_S};
 use super::figure::{Estimate, Figure, Unit, group_means};
 use super::newcomer::Newcomer;
-use super::plan::{Line, Suite, armies, hero_name, mix_name};
+use super::plan::{Line, Suite, armies, mix_name};
 use bot::BotLevel;
-use sim::{Map, Outcome, Rules, TickRate};
+use sim::{Map, Outcome, TickRate};
 
 /// Seat 0's share in a line-up against itself.
 const MIRROR: [f64; 2] = [0.47, 0.53];
 /// Seat 0's share over all line-ups against themselves.
 const SEAT_BIAS: [f64; 2] = [0.48, 0.52];
+/// The share of one hero against the other, both with the same army.
+const HEROES: [f64; 2] = [0.45, 0.55];
 /// Hard's share against normal.
 const HARD: [f64; 2] = [0.80, 1.0];
 /// Normal's share against easy.
@@ -62,8 +64,9 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
     for suite in Suite::ALL {
         for one in played.iter().filter(|one| one.line.suite == suite) {
             match suite {
-                Suite::Mirror => figures.extend(one.mirror(&options.rules)),
+                Suite::Mirror => figures.push(one.figure("seat 0 wins", one.seat_share(0), Some(MIRROR))),
                 Suite::Seats => figures.extend(one.seats()),
+                Suite::Heroes => figures.push(one.figure("the first wins", one.side_share(0), Some(HEROES))),
                 Suite::Levels => figures.push(one.level()),
                 Suite::Counters => figures.push(one.figure("the first wins", one.side_share(0), None)),
                 Suite::Drama => figures.extend(one.drama(options.tick_rate)),
@@ -75,7 +78,7 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
             Suite::Seats => figures.extend(seat_bias(played)),
             Suite::Counters => figures.extend(counters(options, played)),
             Suite::Newcomers => figures.extend(options.maps.iter().flat_map(|map| gains(map, played))),
-            Suite::Mirror | Suite::Levels | Suite::Drama | Suite::Fights => {}
+            Suite::Mirror | Suite::Heroes | Suite::Levels | Suite::Drama | Suite::Fights => {}
         }
     }
     figures.extend(endings(played));
@@ -169,16 +172,6 @@ fn endings(played: &[Played<'_>]) -> Option<Figure> {
 }
 
 impl Played<'_> {
-    fn mirror(&self, rules: &Rules) -> Vec<Figure> {
-        let heroes = [0, 1].map(|side| self.line.line_ups[0][side].hero);
-        let mut figures = vec![self.figure("seat 0 wins", self.seat_share(0), Some(MIRROR))];
-        if heroes[0] != heroes[1] {
-            let name = format!("the {} hero wins", hero_name(rules, heroes[0]));
-            figures.push(self.figure(name, self.side_share(0), None));
-        }
-        figures
-    }
-
     fn seats(&self) -> Vec<Figure> {
         // Of two teams of equal seats one tells about the other.
         let told = if self.line.seats() == 2 { 1 } else { self.line.seats() };

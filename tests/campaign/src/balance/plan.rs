@@ -18,6 +18,8 @@ named! {
         Mirror = "mirror",
         /// Levels against themselves, and four seats: which seat wins?
         Seats = "seats",
+        /// One hero against the other: is either the better choice?
+        Heroes = "heroes",
         /// Bot levels against each other.
         Levels = "levels",
         /// What armies lose to.
@@ -143,14 +145,20 @@ impl Plan<'_> {
     fn add_two_seats(&mut self, map: &Arc<Map>) {
         use BotLevel::{Easy, Hard, Normal};
         let rules = &self.options.rules;
-        let heroes: Vec<KindId> = rules.hero_kinds().collect();
-        let alike = heroes.iter().map(|&hero| [hero; 2]);
-        let different = heroes.iter().flat_map(|&a| heroes.iter().map(move |&b| [a, b]));
-        for heroes in alike.chain(different.filter(|[a, b]| a < b)) {
+        for hero in rules.hero_kinds() {
             for mix in mixes(rules) {
-                let [a, b] = heroes.map(|hero| hero_name(rules, hero));
-                let name = format!("{a} v {b}, {}", mix_name(rules, mix));
-                self.add(map, Suite::Mirror, name, [duel(heroes.map(|hero| side(hero, Normal, mix)))]);
+                let name = format!("{}, {}", hero_name(rules, hero), mix_name(rules, mix));
+                self.add(map, Suite::Mirror, name, [duel([side(hero, Normal, mix); 2])]);
+            }
+        }
+        let different = rules.hero_kinds().flat_map(|a| rules.hero_kinds().map(move |b| [a, b]));
+        for heroes in different.filter(|[a, b]| a < b) {
+            for (level, level_name) in [(Normal, "normal"), (Hard, "hard")] {
+                for mix in mixes(rules) {
+                    let [a, b] = heroes.map(|hero| hero_name(rules, hero));
+                    let name = format!("{a} v {b}, {}, {level_name}", mix_name(rules, mix));
+                    self.add(map, Suite::Heroes, name, [duel(heroes.map(|hero| side(hero, level, mix)))]);
+                }
             }
         }
         for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
@@ -255,7 +263,7 @@ fn mixes(rules: &Rules) -> impl Iterator<Item = Mix> + use<> {
     [Mix::Counter].into_iter().chain(armies(rules)).chain([Mix::Even])
 }
 
-pub(super) fn hero_name(rules: &Rules, hero: KindId) -> String {
+fn hero_name(rules: &Rules, hero: KindId) -> String {
     rules.unit(ControlBehaviour::Player, hero).name.to_string()
 }
 

@@ -211,9 +211,10 @@ pub(crate) fn jobs(asked: Option<u16>) -> usize {
 type Named<T> = (T, &'static str, &'static str);
 
 /// What `--suite` plays.
-const SUITES: [Named<&[Suite]>; 8] = [
+const SUITES: [Named<&[Suite]>; 9] = [
     (&Suite::ALL, "all", ""),
     (&[Suite::Mirror], "mirror", "Line-ups against themselves: seat 0's share of the wins"),
+    (&[Suite::Heroes], "heroes", "One hero against the other, both sides with the same army"),
     (&[Suite::Seats], "seats", "Levels against themselves, and maps for four: each seat's share"),
     (&[Suite::Levels], "levels", "Hard against normal, normal against easy"),
     (&[Suite::Counters], "counters", "What armies of swordsmen and of archers lose to"),
