@@ -3,7 +3,7 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
-use super::form::{heading, named, part, you_are};
+use super::form::{about_hero, heading, named, part, you_are};
 use super::settings::SettingsPanel;
 use super::{Attract, Next, describe_replay, join, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
@@ -16,7 +16,7 @@ use crate::gui::theme;
 use game::data::TUTORIAL;
 
 /// Size of the plate with everything on it, in points.
-const SIZE: [f32; 2] = [452.0, 402.0];
+const SIZE: [f32; 2] = [452.0, 424.0];
 const ROW: f32 = 42.0;
 
 pub(crate) struct StartScreen {
@@ -86,7 +86,8 @@ impl StartScreen {
             top += height + gap;
             rect
         };
-        you_are(&mut context.settings, page, row(38.0, 10.0));
+        you_are(&mut context.settings, page, row(38.0, 5.0));
+        heading(page, "hero about", row(17.0, 10.0), &about_hero(&context.settings));
         next = self.return_or_learn(context, page, row(ROW, 10.0)).or(next);
         let has_learned = context.settings.has_learned || context.settings.has_won;
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
