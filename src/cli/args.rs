@@ -6,7 +6,9 @@ mod measure;
 mod replay;
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{
+    Arg, ArgAction, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -76,7 +78,14 @@ impl Arguments {
     ) -> Result<Self, clap::Error> {
         let mut command = command();
         let mut read = command.try_get_matches_from_mut(words)?;
-        Self::from_arg_matches_mut(&mut read).map_err(|error| error.format(&mut command))
+        let maps = read.subcommand_matches("serve").and_then(|serve| serve.get_many::<PathBuf>("map"));
+        let next_maps = maps.into_iter().flatten().skip(1).cloned().collect();
+        let mut arguments =
+            Self::from_arg_matches_mut(&mut read).map_err(|error| error.format(&mut command))?;
+        if let Some(Task::Serve(serve)) = &mut arguments.task {
+            serve.next_maps = next_maps;
+        }
+        Ok(arguments)
     }
 }
 
@@ -89,7 +98,11 @@ pub(crate) fn usual<A: Args>() -> A {
 
 /// Builds the parser of all commands.
 pub(crate) fn command() -> Command {
-    with_negative_numbers(Arguments::command())
+    let repeats = |arg: Arg| if arg.get_id() == "map" { arg.action(ArgAction::Append) } else { arg };
+    let of_serve = |command: Command| {
+        if command.get_name() == "serve" { command.mut_args(repeats) } else { command }
+    };
+    with_negative_numbers(Arguments::command().mut_subcommands(of_serve))
 }
 
 /// Lists the commands that have a flag, for the error about one given to another command.
@@ -433,6 +446,31 @@ pub(crate) type Seconds = std::time::Duration;
 fn seconds(text: &str) -> Result<Seconds, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
+}
+
+/// A wait without end, as far as people are concerned; all clocks can still add it.
+pub(crate) const FOREVER: Seconds = Seconds::from_secs(100 * 365 * 86_400);
+
+fn wait(text: &str) -> Result<Seconds, String> {
+    let read = if text == "forever" { Ok(FOREVER) } else { seconds(text) };
+    read.map_err(|_| "expected `forever`, or seconds from 0.01 to 86400".into())
+}
+
+/// Number of matches in one room; `None` is without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Matches(pub(crate) Option<u32>);
+
+impl Matches {
+    pub(crate) const ONE: Self = Self(Some(1));
+    pub(crate) const ENDLESS: Self = Self(None);
+}
+
+fn matches(text: &str) -> Result<Matches, String> {
+    if text == "forever" {
+        return Ok(Matches::ENDLESS);
+    }
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.map(|number| Matches(Some(number))).ok_or_else(|| "expected `forever`, or 1 or more".into())
 }
 
 fn milliseconds(text: &str) -> Result<f64, String> {

@@ -13,7 +13,7 @@ use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 const SAY_EVERY: Duration = Duration::from_secs(10);
 /// Exit code after a second Ctrl-C, as shells report a process ended by SIGINT.
 const INTERRUPTED: i32 = 130;
+/// Number of SIGTERM and SIGHUP so far, in a process that counts them.
+static TERMINATIONS: AtomicU32 = AtomicU32::new(0);
 
 /// Prints a part of the result.
 macro_rules! out {
@@ -213,11 +215,44 @@ pub(crate) fn on_signal(mut leave: impl FnMut() + Send + 'static) -> anyhow::Res
     let mut is_leaving = false;
     let handler = move || {
         if core::mem::replace(&mut is_leaving, true) {
-            std::process::exit(INTERRUPTED);
+            end_now();
         }
         leave();
     };
     keeping_ignored(|| ctrlc::set_handler(handler)).context("cannot listen for Ctrl-C")
+}
+
+/// Makes SIGTERM and SIGHUP count instead of interrupting, see [`terminations`]; call it after [`on_interrupt`]. Signals
+/// that were ignored at the start stay ignored. Systems without these signals have only Ctrl-C.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the dispositions of signals have no safe interface")]
+pub(crate) fn count_terminations() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+
+    extern "C" fn count(_: core::ffi::c_int) {
+        TERMINATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+    for which in [Signal::SIGTERM, Signal::SIGHUP] {
+        // SAFETY: the handler only adds to an atomic number.
+        let before = unsafe { signal(which, SigHandler::Handler(count)) };
+        if matches!(before, Ok(SigHandler::SigIgn)) {
+            // SAFETY: an ignored signal runs no code.
+            let _ = unsafe { signal(which, SigHandler::SigIgn) };
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn count_terminations() {}
+
+/// Returns the number of SIGTERM and SIGHUP since [`count_terminations`].
+pub(crate) fn terminations() -> u32 {
+    TERMINATIONS.load(Ordering::Relaxed)
+}
+
+/// Ends the process at once, without a result, as a second Ctrl-C does.
+pub(crate) fn end_now() -> ! {
+    std::process::exit(INTERRUPTED)
 }
 
 /// Calls `install`, which sets signal handlers, and removes them again from signals that were ignored.

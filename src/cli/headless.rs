@@ -1,6 +1,7 @@
 //! `arena host`, `join` and `play` without a window.
 
 use anyhow::{Context as _, anyhow, bail};
+use crossbeam_channel::Sender;
 use indicatif::ProgressBar;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments, PlayArguments};
+use super::args::{HostArguments, JoinArguments, MatchArguments, Matches, NetworkArguments, PlayArguments};
 use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
@@ -18,6 +19,7 @@ use game::{
 };
 use net::Refusal;
 use net::discovery::{Beacon, Room};
+use net::message::{Lobby, LobbySeat};
 use sim::{PlayerId, fingerprint};
 use transport::discovery::{Announcer, Browser};
 use transport::{LinkSpec, PortChoice, Udp};
@@ -158,9 +160,18 @@ fn play_on(
         Some(hosts) => logln!("asking {hosts}; Ctrl-C leaves"),
         None => logln!("waiting for another player; Ctrl-C leaves"),
     }
-    let (mut announced, mut is_seated) = (None, false);
+    let (mut announced, mut is_seated, mut lobby) = (None, false, None);
     let mut keeper = SeatKeeper::default();
+    let matches = guest.map_or(Matches::ONE, |(arguments, _)| arguments.matches);
+    let mut stay = Stay { game, port, control: thread.control().clone(), matches, played: 0, failed: None };
     let finished = watch(thread, game.terms.ticks, |progress| {
+        if let Some(Progress::Over(finished)) = progress {
+            keeper.end(finished);
+            stay.report(finished);
+        }
+        if let Some(Progress::Event(event)) = progress {
+            note_lobby(&mut lobby, event);
+        }
         is_seated |= matches!(progress, Some(Progress::Event(MatchEvent::Confirmed(_))));
         keeper.refresh();
         if let (Some((arguments, hosts)), Some(Progress::Event(MatchEvent::Token(token, room)))) =
@@ -177,6 +188,9 @@ fn play_on(
         }
     });
     keeper.end(&finished);
+    if let Some(code) = stay.end(&finished) {
+        return code;
+    }
     if let Err(error) = &finished.result {
         print_reason(game.output.json, port, error);
     }
@@ -197,7 +211,59 @@ fn play_on(
         bail!("the match did not begin within {seconds} s; --wait SECONDS waits longer");
     }
     // Without an answer of the host, no other player was awaited.
-    report(game, port, &finished, asked.filter(|_| !is_seated))
+    let waited = (game.wait(), lobby.as_ref());
+    report(game, port, &finished, asked.filter(|_| !is_seated), waited)
+}
+
+/// A guest's stay in a room, for as many matches as it wants.
+struct Stay<'a> {
+    game: &'a MatchArguments,
+    port: u16,
+    control: Sender<Control>,
+    matches: Matches,
+    /// Matches after which the room was still open.
+    played: u32,
+    failed: Option<anyhow::Error>,
+}
+
+impl Stay<'_> {
+    /// Prints the result of a match, and gets ready for the next one or leaves the room.
+    fn report(&mut self, finished: &Finished) {
+        self.played += 1;
+        if let Err(error) = report(self.game, self.port, finished, None, (Duration::ZERO, None)) {
+            self.failed.get_or_insert(error);
+        }
+        let next = if self.is_enough() { Control::Leave } else { Control::Rematch };
+        // If the queue is full, this player is leaving already.
+        let _ = self.control.try_send(next);
+    }
+
+    fn is_enough(&self) -> bool {
+        self.failed.is_some() || self.matches.0.is_some_and(|matches| self.played >= matches)
+    }
+
+    /// Returns the exit code if the room has closed between two matches.
+    fn end(self, finished: &Finished) -> Option<anyhow::Result<ExitCode>> {
+        use MatchError::{LeftEarly, LostEarly, NoRematch, NotBegun, WaitOver};
+        let error = finished.result.as_ref().err().filter(|_| self.played > 0)?;
+        if !matches!(error, NotBegun | NoRematch | WaitOver | LeftEarly(_) | LostEarly(_)) {
+            return None;
+        }
+        if !self.is_enough() {
+            logln!("no further match in this room, after {}: {error}", self.played);
+        }
+        Some(self.failed.map_or(Ok(ExitCode::SUCCESS), Err))
+    }
+}
+
+/// Lobby as it was last, and the seat of the player at this computer.
+pub(crate) type LastLobby = (PlayerId, Lobby);
+
+/// Keeps the lobby that an event tells of.
+pub(crate) fn note_lobby(last: &mut Option<LastLobby>, event: &MatchEvent) {
+    if let MatchEvent::Lobby { player, lobby, .. } = event {
+        *last = Some((*player, lobby.clone()));
+    }
 }
 
 /// Joins the addresses of one host.
@@ -221,7 +287,11 @@ pub(crate) fn watch(
 ) -> Finished {
     let bar = progress_bar(ticks);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
-        each(progress.as_ref());
+        // A result is printed where the bar is.
+        match &progress {
+            Some(Progress::Over(_)) => bar.suspend(|| each(progress.as_ref())),
+            progress => each(progress.as_ref()),
+        }
         if let Some(progress) = progress {
             show(&progress, &bar);
         }
@@ -252,7 +322,6 @@ fn show(progress: &Progress, bar: &ProgressBar) {
                 log_above(bar, &line);
             }
         }
-        // Without a window nobody stays for another match.
         Progress::Over(_) => {}
     }
 }
@@ -325,15 +394,16 @@ pub(crate) fn report(
     port: u16,
     finished: &Finished,
     asked: Option<String>,
+    waited: (Duration, Option<&LastLobby>),
 ) -> anyhow::Result<ExitCode> {
     let json = game.output.json;
     let summary = match (&finished.result, asked) {
         (Ok(summary), _) => summary,
         (Err(MatchError::NoAnswer), Some(host)) => bail!(
             "no answer from {host} within {} s: is a match open there? `arena doctor {host}` tests the connection",
-            game.wait().as_secs_f64()
+            waited.0.as_secs_f64()
         ),
-        (Err(error), _) => return report_without_match(error, port, json, game.wait()),
+        (Err(error), _) => return report_without_match(error, port, json, waited),
     };
     check_planted(game, summary)?;
     let desync_file = write_desync(game.desync_report.as_deref(), summary);
@@ -356,12 +426,12 @@ pub(crate) fn print_reason(is_json: bool, port: u16, error: &MatchError) {
     }
 }
 
-/// Prints why there was no match; an interruption is no error.
+/// Prints why there was no match; an interruption is no error. `waited` is how long for others, and the lobby at the end.
 pub(crate) fn report_without_match(
     error: &MatchError,
     port: u16,
     json: bool,
-    waited: Duration,
+    (waited, lobby): (Duration, Option<&LastLobby>),
 ) -> anyhow::Result<ExitCode> {
     match error {
         MatchError::NotBegun => {
@@ -369,9 +439,11 @@ pub(crate) fn report_without_match(
             console::print(json, || output::not_begun_json(port), text);
             Ok(ExitCode::SUCCESS)
         }
-        MatchError::NoAnswer => Err(nobody_came(waited)),
+        MatchError::NoAnswer => Err(too_few_came(waited, lobby)),
         MatchError::NotAllReady => {
-            bail!("{error} ({} s); --wait SECONDS waits longer", waited.as_secs_f64())
+            let unready = names(lobby, |seat| !seat.is_ready).map(|names| format!("; not ready: {names}"));
+            let (seconds, unready) = (waited.as_secs_f64(), unready.unwrap_or_default());
+            bail!("{error} ({seconds} s){unready}; --wait SECONDS waits longer")
         }
         error => match flag_that_helps(error) {
             Some(advice) => bail!("{error}; {advice}"),
@@ -403,12 +475,25 @@ fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
 }
 
 /// Explains why a match that was opened here has not begun.
-fn nobody_came(waited: Duration) -> anyhow::Error {
+fn too_few_came(waited: Duration, lobby: Option<&LastLobby>) -> anyhow::Error {
     let seconds = waited.as_secs_f64();
+    let free = lobby.map_or(0, |(_, lobby)| lobby.seats.iter().filter(|seat| seat.is_none()).count());
+    let seats = if free == 1 { "seat" } else { "seats" };
+    let came = names(lobby, |_| true).map(|names| format!("{names} came, {free} {seats} stayed free"));
+    let came = came.unwrap_or_else(|| "nobody came".into());
     anyhow!(
-        "not all seats were taken within {seconds} s: nobody came, or too few; --wait SECONDS waits longer, and \
-         `arena doctor` says whether others can find this machine"
+        "not all seats were taken within {seconds} s: {came}; --wait SECONDS waits longer, and `arena doctor` says \
+         whether others can find this machine"
     )
+}
+
+/// Names such players of a lobby, without the one at this computer; `None` if there are none.
+fn names(lobby: Option<&LastLobby>, is_such: impl Fn(&LobbySeat) -> bool) -> Option<String> {
+    let (own, lobby) = lobby?;
+    let others = lobby.seats.iter().enumerate().filter(|(seat, _)| *seat != own.index());
+    let such = others.filter_map(|(_, seat)| seat.as_ref()).filter(|seat| is_such(seat));
+    let names: Vec<String> = such.map(|taken| taken.seat.name.to_string()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Ensures that a missed injection is not mistaken for a missed desync.

@@ -91,8 +91,9 @@ fn updates_json(summary: &Summary) -> Option<Value> {
     })
 }
 
-/// Formats the result of a match on its server as the one JSON value on stdout.
-pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
+/// Formats the result of a match on its server as the one JSON value on stdout. `series` is its number in the room, and
+/// the wins of the players by seat.
+pub(crate) fn server_json(port: u16, summary: &ServerSummary, series: (u32, &[u32])) -> Value {
     let lateness = summary.lateness.percentiles();
     json!({
         "outcome": summary.outcome.as_str(),
@@ -103,6 +104,7 @@ pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
         "replay": summary.replay.as_deref().map(shown),
         "not_written": summary.not_written,
         "clients": summary.clients.iter().map(client_json).collect::<Vec<_>>(),
+        "series": { "match": series.0, "wins": series.1 },
         "tick_lateness_ms": lateness.map(|late| json!({ "p50": late.p50, "p99": late.p99 })),
         "memory_bytes": transport::clock::memory_bytes(),
         "match": sheet_json(&summary.sheet),

@@ -8,29 +8,29 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::args::{
-    HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, ServeArguments,
+    HostArguments, JoinArguments, LinkArguments, MatchArguments, Matches, NetworkArguments, ServeArguments,
 };
-use super::headless::{self, announce, tell_line};
+use super::headless::{self, LastLobby, announce, tell_line};
 use super::setup::Prepared;
 use super::{console, output, setup};
-use game::{MatchError, ServerControl, ServerProgress, ServerSummary, ServerThread};
-use net::Token;
+use game::{MatchError, MatchSheet, Progress, ServerControl, ServerProgress, ServerSummary, ServerThread};
 use net::discovery::Beacon;
+use net::{PlayerName, Token};
 use transport::discovery::Announcer;
 use transport::{PortChoice, Udp};
 
-/// Runs a server until the match is over.
+/// Runs a server until its matches are over.
 pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     // A server has no window.
     let arguments = ServeArguments { headless: true, ..arguments.clone() };
     let (thread, beacon, port) = start(&arguments, None)?;
     console::on_interrupt(thread.control(), || ServerControl::Leave)?;
+    console::count_terminations();
     let announcer = announce(&arguments.network, Some(beacon))?;
     logln!("waiting for {} players; Ctrl-C leaves", arguments.table.players);
-    watch(&thread, announcer.as_ref());
-    let finished = thread.join();
-    drop(announcer);
-    report(&arguments, port, &finished)
+    let mut journal = Journal { arguments: &arguments, port, series: Series::default(), lobby: None };
+    watch(&thread, announcer, &mut journal);
+    journal.end(&thread.join())
 }
 
 /// Runs a server and plays on it.
@@ -39,7 +39,11 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let announcer = announce(&arguments.game.network, Some(beacon))?;
     let client = headless::start(game.game, udp, None)?;
     logln!("waiting for another player; Ctrl-C leaves");
-    let finished = headless::watch(client, arguments.game.terms.ticks, |_| {
+    let mut lobby = None;
+    let finished = headless::watch(client, arguments.game.terms.ticks, |progress| {
+        if let Some(Progress::Event(event)) = progress {
+            headless::note_lobby(&mut lobby, event);
+        }
         while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
             announce_again(&progress, announcer.as_ref());
         }
@@ -55,9 +59,9 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
         headless::print_reason(json, port, error);
     }
     if let Some(error) = alone {
-        return headless::report_without_match(error, port, json, arguments.game.wait());
+        return headless::report_without_match(error, port, json, (arguments.game.wait(), lobby.as_ref()));
     }
-    headless::report(&arguments.game, port, &finished, None)
+    headless::report(&arguments.game, port, &finished, None, (arguments.game.wait(), lobby.as_ref()))
 }
 
 /// Server, and the client of the player who hosts the match on it.
@@ -92,6 +96,7 @@ impl Served {
             via: Vec::new(),
             token: Some(token),
             returns: false,
+            matches: Matches::ONE,
         };
         let udp = Udp::bind(address.ip(), PortChoice::Any)?;
         Ok(Self { server, port, address, game: setup::join(&join, &[address], &[])?, udp, beacon })
@@ -109,17 +114,95 @@ fn start(arguments: &ServeArguments, host: Option<Token>) -> anyhow::Result<(Ser
     Ok((thread, prepared.beacon, port))
 }
 
-/// Prints what happens until the match is over, and a status line each second; each minute in a log.
-fn watch(thread: &ServerThread, announcer: Option<&Announcer>) {
+/// Results of the matches in a room, as they end.
+struct Journal<'a> {
+    arguments: &'a ServeArguments,
+    port: u16,
+    series: Series,
+    /// The lobby as it was last.
+    lobby: Option<LastLobby>,
+}
+
+/// Wins in consecutive matches of the same players.
+#[derive(Default)]
+struct Series {
+    /// Number of matches in the room, of all players.
+    number: u32,
+    players: Vec<PlayerName>,
+    /// Wins of the players, by seat.
+    wins: Vec<u32>,
+}
+
+impl Series {
+    /// Counts a match; other players begin anew.
+    fn count(&mut self, sheet: &MatchSheet) {
+        self.number += 1;
+        let players: Vec<PlayerName> = sheet.seats.iter().map(|seat| seat.name).collect();
+        if players != self.players {
+            self.wins = vec![0; players.len()];
+            self.players = players;
+        }
+        for player in &sheet.winners {
+            self.wins[player.index()] += 1;
+        }
+    }
+
+    fn line(&self) -> String {
+        let won = |(player, wins): (&PlayerName, &u32)| format!("{player} {wins}");
+        let score: Vec<String> = self.players.iter().zip(&self.wins).map(won).collect();
+        format!("match {} of this room; the series: {}", self.number, score.join(", "))
+    }
+}
+
+impl Journal<'_> {
+    /// Prints the result of a match.
+    fn add(&mut self, summary: &ServerSummary) {
+        self.series.count(&summary.sheet);
+        // The journal of a service has the result, too.
+        logln!("{}", output::sheet_line(&summary.sheet));
+        if self.arguments.matches != Matches::ONE {
+            logln!("{}", self.series.line());
+        }
+        let to_json = || output::server_json(self.port, summary, (self.series.number, &self.series.wins));
+        console::print(self.arguments.json, to_json, || output::server_text(summary));
+        console::print_replay(self.arguments.json, summary.replay.as_deref());
+        summary.not_written.iter().for_each(console::not_written);
+    }
+
+    /// Prints the last result, or why there is none.
+    fn end(&mut self, result: &Result<ServerSummary, MatchError>) -> anyhow::Result<ExitCode> {
+        match result {
+            Ok(summary) => self.add(summary),
+            // It was told to end between two matches.
+            Err(MatchError::NotBegun) if self.series.number > 0 => {}
+            Err(error) => {
+                let (json, waited) = (self.arguments.json, self.arguments.wait());
+                headless::print_reason(json, self.port, error);
+                return headless::report_without_match(error, self.port, json, (waited, self.lobby.as_ref()));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Prints what happens until the last match is over, and a status line each second; each minute in a log. The first
+/// SIGTERM or SIGHUP takes the room off the lists.
+fn watch(thread: &ServerThread, mut announcer: Option<Announcer>, journal: &mut Journal<'_>) {
     const LOOK_EVERY: Duration = Duration::from_millis(200);
     const STATUS_EVERY: Duration = Duration::from_secs(60);
     let is_log = !std::io::stderr().is_terminal();
-    let mut status_at = Instant::now();
+    let (mut status_at, mut terminations) = (Instant::now(), 0);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
+        if console::terminations() > terminations {
+            terminations += 1;
+            announcer = None;
+            terminate(thread, terminations);
+        }
         let Some(progress) = progress else { continue };
-        announce_again(&progress, announcer);
+        announce_again(&progress, announcer.as_ref());
         match &progress {
             ServerProgress::Event(event) => {
+                headless::note_lobby(&mut journal.lobby, event);
                 if let Some(line) = tell_line(event) {
                     logln!("{line}");
                 }
@@ -129,8 +212,26 @@ fn watch(thread: &ServerThread, announcer: Option<&Announcer>) {
                 log_status(&progress);
             }
             ServerProgress::Status { .. } => {}
+            ServerProgress::Over(result) => {
+                if let Ok(summary) = &**result {
+                    journal.add(summary);
+                }
+            }
         }
     }
+}
+
+/// Reacts to the SIGTERM or SIGHUP of this number.
+fn terminate(thread: &ServerThread, number: u32) {
+    // If the queue is full, the server is already leaving.
+    let _ = match number {
+        1 => {
+            logln!("off the lists; the server ends with its match, with another signal now");
+            thread.control().try_send(ServerControl::Drain)
+        }
+        2 => thread.control().try_send(ServerControl::Leave),
+        _ => console::end_now(),
+    };
 }
 
 fn log_status(progress: &ServerProgress) {
@@ -147,25 +248,4 @@ fn announce_again(progress: &ServerProgress, announcer: Option<&Announcer>) {
     if let (ServerProgress::Status { beacon: Some(beacon), .. }, Some(announcer)) = (progress, announcer) {
         announcer.update(beacon.clone());
     }
-}
-
-fn report(
-    arguments: &ServeArguments,
-    port: u16,
-    result: &Result<ServerSummary, MatchError>,
-) -> anyhow::Result<ExitCode> {
-    let summary = match result {
-        Ok(summary) => summary,
-        Err(error) => {
-            let wait = arguments.network.wait(true);
-            headless::print_reason(arguments.json, port, error);
-            return headless::report_without_match(error, port, arguments.json, wait);
-        }
-    };
-    // The journal of a service has the result, too.
-    logln!("{}", output::sheet_line(&summary.sheet));
-    console::print(arguments.json, || output::server_json(port, summary), || output::server_text(summary));
-    console::print_replay(arguments.json, summary.replay.as_deref());
-    summary.not_written.iter().for_each(console::not_written);
-    Ok(ExitCode::SUCCESS)
 }

@@ -2,14 +2,15 @@
 
 use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::{
-    HostArguments, JoinArguments, MatchArguments, NetworkArguments, ServeArguments, Switch, TableArguments,
-    Teams, TermsArguments, UPDATES_USUAL,
+    HostArguments, JoinArguments, MatchArguments, Matches, NetworkArguments, ServeArguments, Switch,
+    TableArguments, Teams, TermsArguments, UPDATES_USUAL,
 };
 use super::paths;
 use game::text_file;
@@ -83,6 +84,8 @@ struct Decided {
     beacon: Beacon,
     rules: Arc<Rules>,
     map: Arc<Map>,
+    /// Maps of the matches that follow.
+    next_maps: VecDeque<Arc<Map>>,
 }
 
 /// Builds the settings of a match from the flags; the match is open on `port`.
@@ -95,7 +98,9 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
     };
     let rules = rules(terms)?.map_or_else(|| data::rules("standard"), Ok)?;
     let map = map(terms)?.map_or_else(|| data::map(usual_map(table.players)), Ok)?;
-    seats_on(&map, usize::from(table.players))?;
+    let next = arguments.next_maps.iter().map(data::map);
+    let next_maps = next.collect::<Result<VecDeque<_>, _>>()?;
+    next_maps.iter().chain([&map]).try_for_each(|map| seats_on(map, usize::from(table.players)))?;
     let room_id = getrandom::u64().context("the system has no random numbers")?;
     let config = MatchConfig {
         room_id,
@@ -122,7 +127,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
         version: version(),
         build: SIMULATION_BUILD,
     };
-    Ok(Decided { config, beacon, rules, map })
+    Ok(Decided { config, beacon, rules, map, next_maps })
 }
 
 /// Rejects a map with fewer bases than players.
@@ -146,7 +151,7 @@ const fn usual_map(players: u8) -> &'static str {
 pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepared> {
     let game = &arguments.game;
     let server = arguments.server();
-    let Decided { config, beacon, rules, map } = decide(&server, Architecture::P2p, port)?;
+    let Decided { config, beacon, rules, map, .. } = decide(&server, Architecture::P2p, port)?;
     let config = MatchConfig { is_fair: arguments.fair, ..config };
     let seed = config.seed;
     let settings = settings(game, &rules)?;
@@ -198,7 +203,7 @@ pub(crate) fn serve(
     if arguments.repeat_updates && architecture == Architecture::Relay {
         bail!("--repeat-updates needs client-server: a relay's next update repeats lost inputs a tick later");
     }
-    let Decided { config, beacon, rules, map } = decide(arguments, architecture, port)?;
+    let Decided { config, beacon, rules, map, next_maps } = decide(arguments, architecture, port)?;
     let settings = ServerConfig {
         config,
         room_code: room_code(network),
@@ -211,11 +216,11 @@ pub(crate) fn serve(
             ready_within: ready_within(arguments.ready_within, arguments.headless),
         },
         timeout: network.timeout,
-        rejoin: arguments.rejoin.unwrap_or(Duration::ZERO),
-        wait: Some(network.wait(arguments.headless)),
+        rejoin: arguments.rejoin,
+        wait: Some(arguments.wait()),
         updates: arguments.updates,
         repeat_updates: arguments.repeat_updates,
-        stays: !arguments.headless,
+        stays: arguments.matches != Matches::ONE,
         bits_per_s: BITS_PER_S_USUAL,
     };
     let record = if host.is_none() {
@@ -226,7 +231,9 @@ pub(crate) fn serve(
     let started_unix_s = paths::unix_seconds();
     let streams = config.architecture == Architecture::ClientServer;
     let (rules, map) = (Some(rules), Some(map));
-    let options = ServerOptions { rules, map, record, streams, started_unix_s, first: None };
+    let matches = arguments.matches.0;
+    let options =
+        ServerOptions { rules, map, next_maps, matches, record, streams, started_unix_s, first: None };
     let server = Server::new(clock::now(), settings, entropy()?, options);
     Ok(PreparedServer { server, beacon, seed: config.seed })
 }
@@ -255,6 +262,7 @@ pub(crate) fn join(
         via: arguments.via.iter().copied().take(PLAYERS_MAX - 1).collect(),
     };
     let settings = settings(game, &*known_rules(rules.as_ref())?)?;
+    let settings = Settings { stays: settings.stays || arguments.matches != Matches::ONE, ..settings };
     let options = options(game, rules, map, None)?;
     let session = Join::new(clock::now(), settings, guest, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })

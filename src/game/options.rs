@@ -63,12 +63,12 @@ pub(super) fn next_name(path: &Path) -> PathBuf {
     let name = name.unwrap_or_default();
     let numbered = name.to_str().and_then(|name| {
         let (stem, number) = name.rsplit_once("-match")?;
-        Some((OsStr::new(stem), number.parse::<u8>().ok()?))
+        Some((OsStr::new(stem), number.parse::<u32>().ok()?))
     });
     // A name that is not Unicode is not parsed: it grows with each match.
     let (stem, number) = numbered.unwrap_or((name, 1));
     let mut next = stem.to_owned();
-    next.push(format!("-match{}{}", u16::from(number) + 1, if is_whole { ".mra" } else { "" }));
+    next.push(format!("-match{}{}", number.saturating_add(1), if is_whole { ".mra" } else { "" }));
     path.with_file_name(next)
 }
 
@@ -90,6 +90,7 @@ mod tests {
         let next = |name: &str| next_name(Path::new(name)).display().to_string();
         assert_eq!(next("a/20261121-host-4711"), "a/20261121-host-4711-match2");
         assert_eq!(next("a/20261121-host-4711-match2"), "a/20261121-host-4711-match3");
+        assert_eq!(next("a/20261121-server-1-match99999"), "a/20261121-server-1-match100000");
         assert_eq!([next("b.mra"), next("b-match9.mra")], ["b-match2.mra", "b-match10.mra"]);
     }
 

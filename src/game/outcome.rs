@@ -84,8 +84,8 @@ pub enum MatchError {
     /// This player left before there was a match.
     #[error("left before the match began")]
     NotBegun,
-    /// A player has left instead of voting for a rematch.
-    #[error("a player has left, so there is no rematch")]
+    /// The room closed after a match.
+    #[error("the room is closed, so there is no rematch")]
     NoRematch,
     /// The server expelled this client.
     #[error("the server rejected too many of this client's messages and expelled it")]
@@ -99,6 +99,9 @@ pub enum MatchError {
     /// Nobody plays in a room whose seats were all taken, since not all players were ready.
     #[error("all seats were taken, but not all players were ready within the waiting time")]
     NotAllReady,
+    /// The host's or server's wait is over, and no match has begun.
+    #[error("the room waited in vain: not all seats were taken by players who were ready; join again")]
+    WaitOver,
     /// A bug in this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
@@ -125,6 +128,7 @@ impl MatchError {
             End::Removed => Self::Removed,
             End::Unready => Self::Unready,
             End::NotAllReady => Self::NotAllReady,
+            End::WaitOver => Self::WaitOver,
             End::NoAnswer => Self::NoAnswer,
         }
     }
@@ -144,6 +148,7 @@ impl MatchError {
             Self::Expelled => "expelled",
             Self::Removed => "removed",
             Self::Unready | Self::NotAllReady => "unready",
+            Self::WaitOver => "wait_over",
             Self::Internal(_) => INTERNAL_ERROR,
             Self::LeftEarly(_) => "peer_left",
             Self::LostEarly(_) => "peer_lost",
@@ -230,8 +235,9 @@ mod tests {
 
     #[test]
     fn who_did_not_play_along_has_a_reason_of_its_own() {
-        let ends = [End::Unready, End::NotAllReady, End::Removed, End::Refused(Refusal::Banned)];
+        let ends =
+            [End::Unready, End::NotAllReady, End::WaitOver, End::Removed, End::Refused(Refusal::Banned)];
         let reasons = ends.map(|end| MatchError::of(end).as_str());
-        assert_eq!(reasons, ["unready", "unready", "removed", "banned"]);
+        assert_eq!(reasons, ["unready", "unready", "wait_over", "removed", "banned"]);
     }
 }

@@ -4,6 +4,7 @@ mod stage;
 mod thread;
 
 use core::time::Duration;
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use net::{
     AuthString, ClientStatus, End, Entropy, Event, Roster, ServerConfig, ServerTick, Source, Time,
     TimedInputs, Transmit,
 };
-use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
+use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World, fingerprint};
 
 /// Options of a server for a match, other than its session.
 #[derive(Debug, Default)]
@@ -31,20 +32,28 @@ pub struct ServerOptions {
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
+    /// Maps of the matches that follow, in turn, `map` after the last; without any, all are played on the same one.
+    pub next_maps: VecDeque<Arc<Map>>,
+    /// Matches that this room is open for, if it stays; `None` without end.
+    pub matches: Option<u32>,
     /// State before tick 0 in place of that of the rules: see [`super::MatchOptions::first`].
     pub first: Option<Arc<GameState>>,
     /// Path of the recording, without the extension.
     pub record: Option<PathBuf>,
     /// Whether clients may fetch the recording, which is then kept in memory.
     pub streams: bool,
-    /// Seconds since 1970, for the replay's header.
+    /// Seconds since 1970 at which the room was opened, for the replay's header.
     pub started_unix_s: u64,
 }
 
 impl ServerOptions {
     /// Returns the options of the next match on the same socket, with a file of its own.
-    fn again(self) -> Self {
-        Self { record: self.record.map(|path| next_name(&path)), ..self }
+    fn again(mut self) -> Self {
+        if let Some(next) = self.next_maps.pop_front() {
+            self.next_maps.extend(self.map.replace(next));
+        }
+        let matches = self.matches.map(|matches| matches.saturating_sub(1));
+        Self { record: self.record.map(|path| next_name(&path)), matches, ..self }
     }
 }
 
@@ -75,6 +84,8 @@ pub struct ServerSummary {
 pub struct Server {
     session: Stage,
     options: ServerOptions,
+    /// Time at which the room was opened.
+    opened: Time,
     roster: Roster,
     words: Option<AuthString>,
     world: Option<World>,
@@ -144,13 +155,14 @@ impl Server {
     /// As [`net::Host::serving`].
     #[must_use]
     pub fn new(now: Time, config: ServerConfig, entropy: impl Into<Entropy>, options: ServerOptions) -> Self {
-        Self::with(Stage::new(now, config, entropy), options)
+        Self::with(Stage::new(now, config, entropy), options, now)
     }
 
-    fn with(session: Stage, options: ServerOptions) -> Self {
+    fn with(session: Stage, options: ServerOptions, opened: Time) -> Self {
         Self {
             session,
             options,
+            opened,
             roster: Roster::new(),
             words: None,
             world: None,
@@ -201,13 +213,25 @@ impl Server {
         self.conclude().0
     }
 
-    /// Returns the summary, and, if all have stayed, the room in which another match may follow.
+    /// Ends with the match that runs, or at once if none does; nobody finds the room any more.
+    pub fn drain(&mut self) {
+        self.session.drain();
+    }
+
+    /// Returns the summary, and, if the room stays, that in which another match may follow.
     ///
     /// # Panics
     /// If it is not over.
     pub fn into_rematch(self, now: Time) -> (Result<ServerSummary, MatchError>, Option<Self>) {
+        let opened = self.opened;
         let (result, session, options) = self.conclude();
-        let next = session.into_room(now).map(|room| Self::with(room, options.again()));
+        let next = session.into_room(now).map(|mut session| {
+            let options = options.again();
+            if let (Some(room), Some(map)) = (session.room_mut(), &options.map) {
+                room.set_map(fingerprint(&**map));
+            }
+            Self::with(session, options, opened)
+        });
         (result, next)
     }
 
@@ -220,11 +244,10 @@ impl Server {
     fn summary(&mut self, outcome: MatchOutcome) -> ServerSummary {
         let world = self.world.as_ref().expect("a match that was played has a world");
         let state = world.state();
-        let room = self.session.beacon().map(|beacon| beacon.name);
         let sheet = MatchSheet::new(world, &self.roster, &self.recording, state.winner(), outcome);
         ServerSummary {
             outcome,
-            sheet: MatchSheet { room, lasted: self.lasted, ..sheet },
+            sheet: MatchSheet { room: self.session.name(), lasted: self.lasted, ..sheet },
             ticks: state.tick().0,
             hash: state.hash(),
             words: self.words,
@@ -239,11 +262,15 @@ impl Server {
         let told = MatchEvent::of(&event);
         match event {
             Event::Vacated { .. } => self.world = None,
+            Event::Lobby(lobby) => {
+                let (player, config) = (PlayerId::NONE, *self.session.config());
+                self.events.tell([MatchEvent::Lobby { player, config, lobby }]);
+            }
             Event::Prepare { roster } => self.prepare(now, roster),
             Event::Words(words) => self.words = Some(words),
             Event::Counting { begin } => {
                 self.begin = Some(begin);
-                self.begin_recording();
+                self.begin_recording(self.options.started_unix_s + begin.since(self.opened).as_secs());
             }
             Event::Departed { player, tick, is_lost } => {
                 self.recording.departed(player, tick, is_lost);
@@ -260,7 +287,7 @@ impl Server {
     /// Begins the match once all have agreed on tick 0.
     fn start(&mut self, now: Time) {
         if let Some(world) = &self.world {
-            self.session.start(now, world.state());
+            self.session.start(now, world.state(), self.options.matches == Some(1));
         }
     }
 
@@ -281,8 +308,8 @@ impl Server {
         self.session.leave();
     }
 
-    fn begin_recording(&mut self) {
-        let (Some(world), started) = (&self.world, self.options.started_unix_s) else { return };
+    fn begin_recording(&mut self, started: u64) {
+        let Some(world) = &self.world else { return };
         let failed = match (self.options.record.as_deref(), self.options.streams) {
             (path, true) => self.recording.begin_streaming(path, world, &self.roster, started),
             (Some(path), false) => self.recording.begin(path, world, &self.roster, None, started),

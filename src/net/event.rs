@@ -219,6 +219,8 @@ pub enum End {
     Removed,
     /// This player was not ready for too long in a full room, and somebody else has its seat.
     Unready,
+    /// The host's or server's wait ran out before all seats were taken by players who were ready.
+    WaitOver,
     /// The wait ran out at a host all of whose seats were taken, but not by players who were ready.
     NotAllReady,
     /// The wait ran out before all seats were taken, before the host answered, or before it started the

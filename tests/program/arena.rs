@@ -81,6 +81,18 @@ impl Arena {
         assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill runs").success());
     }
 
+    /// What it holds, by Linux: resident memory in kB, threads, and open descriptors.
+    pub(crate) fn holds(&self) -> [u64; 3] {
+        let folder = format!("/proc/{}", self.child.id());
+        let status = std::fs::read_to_string(format!("{folder}/status")).expect("it runs");
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux says it");
+            line.trim().trim_end_matches(" kB").parse().expect("a number")
+        };
+        let descriptors = std::fs::read_dir(format!("{folder}/fd")).expect("it runs").count() as u64;
+        [number("VmRSS:"), number("Threads:"), descriptors]
+    }
+
     /// The most memory that it held, by the last that Linux says of it before it ends.
     pub(crate) fn peak_bytes(&self) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());

@@ -15,8 +15,11 @@ mod latency;
 #[cfg(target_os = "linux")]
 mod memory;
 mod netns;
+mod operating;
 mod real;
 mod reference;
+#[cfg(target_os = "linux")]
+mod series;
 mod server;
 mod shared_address;
 #[cfg(target_os = "linux")]

@@ -116,8 +116,12 @@ fn a_guest_that_waits_in_a_room_reads_why_there_is_no_match() {
             Ending::Killed => host.signal("KILL"),
             Ending::WaitedFor => {}
         }
-        let how = if matches!(ending, Ending::Killed) { "was lost" } else { "left" };
-        fails(&guest.end(), &format!("{who} {how} before the match began"));
+        let why = match ending {
+            Ending::Left => format!("{who} left before the match began"),
+            Ending::WaitedFor => "the room waited in vain".into(),
+            Ending::Killed => format!("{who} was lost before the match began"),
+        };
+        fails(&guest.end(), &why);
         let code = [Some(0), Some(2), None][ending as usize];
         assert_eq!(host.end().code, code, "{room:?} {ending:?}");
     };

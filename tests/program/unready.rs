@@ -123,11 +123,13 @@ fn a_room_in_which_not_all_got_ready_says_so() {
                 start(Match::new(join, MatchOptions::default())).0
             })
             .collect();
-        assert_reason(&room.end(), "unready", "not all players were ready within the waiting time (4 s)");
+        let unready = vec!["Ann"; usize::from(seats)].join(", ");
+        let line = format!("not all players were ready within the waiting time (4 s); not ready: {unready};");
+        assert_reason(&room.end(), "unready", &line);
         for guest in guests {
             assert!(guest.join().result.is_err(), "{words:?}");
         }
         let alone = Arena::run(home.path(), &[words, &usual[..4], &["--wait=0.2"]].concat()).end();
-        assert_reason(&alone, "no_answer", "nobody came, or too few");
+        assert_reason(&alone, "no_answer", "within 0.2 s: nobody came;");
     }
 }

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use super::{
-    ARCHITECTURES, BotChoice, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
-    seconds_or_none, seed, tick_rate, token,
+    ARCHITECTURES, BotChoice, FOREVER, Injection, Matches, Seconds, Switch, Teams, input_delay, matches,
+    one_of, seconds, seconds_or_none, seed, tick_rate, token, wait,
 };
 use game::text_file::{self, TextError};
 use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
@@ -50,7 +50,7 @@ pub(crate) struct TermsArguments {
     /// Simulation steps per second: 30, 40, 50 or 60; 60 by default. A guest uses the host's.
     #[arg(long, value_parser = tick_rate)]
     pub(crate) tick_rate: Option<TickRate>,
-    /// Map, by name or file; a guest uses the host's.
+    /// Map, by name or file; a guest uses the host's. `serve` plays several in turn.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) map: Option<PathBuf>,
     /// Rules, by name or file; a guest uses the host's.
@@ -89,8 +89,9 @@ pub(crate) struct NetworkArguments {
     pub(crate) room: Option<String>,
     #[command(flatten)]
     pub(crate) link: LinkArguments,
-    /// Time to wait for the other side, in seconds: 30 without a window, a day with one.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Time to wait for the other side, in seconds: 30 without a window, a day with one, forever with `serve
+    /// --matches forever`.
+    #[arg(long, value_name = "SECONDS|forever", value_parser = wait)]
     pub(crate) wait: Option<Seconds>,
     /// Silence after which a peer is lost.
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
@@ -206,6 +207,9 @@ pub(crate) struct JoinArguments {
     /// With a server: take back the last seat of one of your processes that has ended since.
     #[arg(long = "return", conflicts_with_all = ["token", "seat"])]
     pub(crate) returns: bool,
+    /// Without a window: stay in the room for this number of matches, as long as it stays open.
+    #[arg(long, value_name = "N|forever", default_value = "1", value_parser = matches, requires = "headless")]
+    pub(crate) matches: Matches,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -215,6 +219,9 @@ pub(crate) struct ServeArguments {
     pub(crate) name: Option<PlayerName>,
     #[command(flatten)]
     pub(crate) terms: TermsArguments,
+    /// Maps of the matches after the first: the further values of `--map`.
+    #[arg(skip)]
+    pub(crate) next_maps: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArguments,
     #[command(flatten)]
@@ -228,9 +235,12 @@ pub(crate) struct ServeArguments {
     /// Client-server: repeat each update half a tick later for clients that lose more than 1 % of datagrams.
     #[arg(long)]
     pub(crate) repeat_updates: bool,
-    /// Time for which the seat of a silent client is kept, in seconds; 0 by default.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
-    pub(crate) rejoin: Option<Seconds>,
+    /// Time for which the seat of a silent client is kept, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "45", value_parser = seconds_or_none)]
+    pub(crate) rejoin: Seconds,
+    /// Play this number of matches in the same room. Between two of them guests may come and go; sides are swapped.
+    #[arg(long, value_name = "N|forever", default_value = "1", value_parser = matches)]
+    pub(crate) matches: Matches,
     /// Let one address take every seat, as several players behind one router do; by default one seat is kept for
     /// another address. With --room this is always allowed.
     #[arg(long)]
@@ -291,6 +301,14 @@ impl NetworkArguments {
     }
 }
 
+impl ServeArguments {
+    /// Returns the time to wait for guests.
+    pub(crate) fn wait(&self) -> Seconds {
+        let stays = self.headless && self.matches == Matches::ENDLESS && self.network.wait.is_none();
+        if stays { FOREVER } else { self.network.wait(self.headless) }
+    }
+}
+
 impl HostArguments {
     /// Whether a host's match has a server.
     pub(crate) fn has_server(&self) -> bool {
@@ -326,12 +344,14 @@ impl HostArguments {
         ServeArguments {
             name: player.name,
             terms: TermsArguments { rules, ..terms },
+            next_maps: Vec::new(),
             table: self.table.clone(),
             network,
             architecture: self.architecture,
             updates: updates.unwrap_or(UPDATES_USUAL),
             repeat_updates: self.repeat_updates,
-            rejoin: Some(self.rejoin.unwrap_or(kept)),
+            rejoin: self.rejoin.unwrap_or(kept),
+            matches: if output.headless { Matches::ONE } else { Matches::ENDLESS },
             shared_address: self.shared_address,
             ready_within: self.ready_within,
             headless: output.headless,

@@ -2,8 +2,8 @@
 
 use net::discovery::Beacon;
 use net::{
-    Authority, ClientStatus, DropCause, Entropy, Event, Expected, Host, MatchConfig, ServerConfig,
-    ServerTick, Source, Time, TimedInputs, Transmit,
+    Authority, ClientStatus, DropCause, Entropy, Event, Expected, Host, MatchConfig, PlayerName,
+    ServerConfig, ServerTick, Source, Time, TimedInputs, Transmit,
 };
 use sim::{GameState, StateHash, World};
 
@@ -41,18 +41,20 @@ impl Stage {
         each!(&mut self.state, it => it.handle_datagram(now, from, bytes));
     }
 
-    /// Begins the match once its room has agreed on tick 0; `first` is the state before it.
-    pub(super) fn start(&mut self, now: Time, first: &GameState) {
+    /// Begins the match once its room has agreed on tick 0; `first` is the state before it. After the last match the
+    /// room does not stay.
+    pub(super) fn start(&mut self, now: Time, first: &GameState, is_last: bool) {
         if !matches!(&self.state, State::Room(room) if room.is_agreed()) {
             return;
         }
         if let State::Room(room) = core::mem::replace(&mut self.state, State::Between) {
-            let session = Authority::start(now, room.into_started(), self.config.clone(), first);
+            let config = ServerConfig { stays: self.config.stays && !is_last, ..self.config.clone() };
+            let session = Authority::start(now, room.into_started(), config, first);
             self.state = State::Match(Box::new(session));
         }
     }
 
-    /// Goes back into the room after a match at whose end all have stayed; `None` after any other.
+    /// Goes back into the room after a match, if it stays.
     pub(super) fn into_room(self, now: Time) -> Option<Self> {
         match self.state {
             State::Match(session) if session.stays() => {
@@ -91,6 +93,14 @@ impl Stage {
         each!(&mut self.state, it => it.leave());
     }
 
+    /// Ends with the match that runs, or leaves the room.
+    pub(super) fn drain(&mut self) {
+        match &mut self.state {
+            State::Match(session) => session.drain(),
+            _ => self.leave(),
+        }
+    }
+
     /// Returns the room, while no match runs.
     pub(super) fn room_mut(&mut self) -> Option<&mut Host> {
         if let State::Room(room) = &mut self.state { Some(room) } else { None }
@@ -122,7 +132,7 @@ impl Stage {
         each!(&mut self.state, it => it.forge(to, id, body));
     }
 
-    /// Whether a match is over, and all have stayed.
+    /// Whether a match is over, and its room stays.
     #[must_use]
     pub fn stays(&self) -> bool {
         matches!(&self.state, State::Match(session) if session.stays())
@@ -140,7 +150,12 @@ impl Stage {
         each!(&self.state, it => it.traffic())
     }
 
-    /// Returns the room's announcement.
+    /// Returns the room's name, if it has one.
+    pub(super) fn name(&self) -> Option<PlayerName> {
+        self.config.beacon.as_ref().map(|beacon| beacon.name)
+    }
+
+    /// Returns the room's announcement, while it is on the lists.
     #[must_use]
     pub fn beacon(&self) -> Option<&Beacon> {
         each!(&self.state, it => it.beacon())

@@ -25,12 +25,14 @@ pub enum ServerControl {
         /// Whether the room admits it no more.
         bans: bool,
     },
+    /// End with the match that runs, or at once if none does; take no more guests.
+    Drain,
     /// Shut down.
     Leave,
 }
 
 /// Reports of a running server.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum ServerProgress {
     /// An event.
@@ -46,6 +48,8 @@ pub enum ServerProgress {
         /// Beacon of the room.
         beacon: Option<Beacon>,
     },
+    /// A match is over, and its room stays for the next one.
+    Over(Box<Result<ServerSummary, MatchError>>),
 }
 
 /// Server on a thread of its own. Its result is its last match, or why there was none.
@@ -98,6 +102,7 @@ impl Threaded for Server {
                     room.remove(now, player, bans);
                 }
             }
+            ServerControl::Drain => self.drain(),
             ServerControl::Leave => self.leave(),
         }
     }
@@ -130,7 +135,9 @@ impl Threaded for Server {
 
     fn conclude(self, (): &mut (), _: u64) -> ControlFlow<Self::Finished, (Self, Option<ServerProgress>)> {
         match self.into_rematch(clock::now()) {
-            (_, Some(next)) => ControlFlow::Continue((next, None)),
+            (result, Some(next)) => {
+                ControlFlow::Continue((next, Some(ServerProgress::Over(Box::new(result)))))
+            }
             (result, None) => ControlFlow::Break(result),
         }
     }

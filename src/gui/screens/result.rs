@@ -260,11 +260,16 @@ impl ResultScreen {
         }
         if is_ended {
             self.party = None;
-            context.note("A player has left: no rematch".into());
+            context.note("The room is closed: no rematch".into());
             return None;
         }
-        let has_begun = party.game.view.latest().is_some_and(|view| view.begin.is_some());
-        let party = self.party.take_if(|_| has_begun)?;
+        let begun = party.game.view.latest().filter(|view| view.begin.is_some())?;
+        let last = over.summary.roster.iter().map(|seat| seat.name.as_str());
+        if !begun.names.iter().map(String::as_str).eq(last) {
+            // On a server that stays others have come.
+            party.game.wins = Default::default();
+        }
+        let party = self.party.take()?;
         Some(Next::Play(Box::new(party.game)))
     }
 

@@ -109,6 +109,11 @@ impl Listener {
         Self { config, code, cookie_key, cipher, limits, pending: Vec::with_capacity(PENDING_MAX) }
     }
 
+    /// The map of the matches that follow: other than seed and number, guests compare it.
+    pub(crate) const fn set_map(&mut self, map: u64) {
+        self.config.map = map;
+    }
+
     /// The secret by which addresses are hashed.
     pub(crate) const fn address_key(&self) -> u64 {
         self.limits.key()

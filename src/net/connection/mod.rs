@@ -214,6 +214,7 @@ impl Connection {
     /// The match that had it is over: the room has it again.
     pub(super) fn begin_anew(&mut self) {
         self.protection.begin_anew();
+        self.traffic = Traffic::default();
         self.timers.set(Timer::Resend, None);
         self.timers.set(Timer::Repeat, None);
     }

@@ -194,6 +194,7 @@ mod tests {
         let seat = SeatInfo { name, hero: KindId(1), team: 0 };
         Seating {
             round,
+            map: 12,
             roster: [seat, seat, seat].into_iter().collect(),
             mesh_key: 1,
             addresses: arrayvec::ArrayVec::new(),

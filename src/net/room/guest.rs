@@ -333,6 +333,7 @@ impl Guest {
         if !is_whole || !is_later || !self.is_wanted(&seating) {
             return Err(OutOfPlace);
         }
+        self.config.map = seating.map;
         if let Some(again) = &mut self.again {
             let all: Seats = (0..self.config.seats).map(PlayerId).collect();
             for player in all.difference(core::mem::replace(&mut again.ready, all)).iter() {
@@ -363,13 +364,15 @@ impl Guest {
     }
 
     /// Whether this player has asked for this match: after another one it must be ready, with its hero, and among the same
-    /// players.
+    /// players on the same map. At a server others may have come, and the map may be the next one.
     fn is_wanted(&self, seating: &Seating) -> bool {
-        let Some(again) = &self.again else { return true };
-        let own = seating.roster.get(self.me.index());
-        self.settings.is_ready
-            && own.is_some_and(|own| own.hero == self.settings.hero)
-            && are_same_players(&seating.roster, &again.roster)
+        let is_map = seating.map == self.config.map;
+        let Some(again) = &self.again else { return is_map };
+        let own = (seating.roster.get(self.me.index()), again.roster.get(self.me.index()));
+        let is_own = matches!(own, (Some(own), Some(last))
+            if own.hero == self.settings.hero && (own.name, own.team) == (last.name, last.team));
+        let is_known = is_map && are_same_players(&seating.roster, &again.roster);
+        self.settings.is_ready && is_own && (self.is_served() || is_known)
     }
 
     /// Reports that the world before tick 0 is built, with its hash. Has no effect if the host has said goodbye since
@@ -429,6 +432,7 @@ impl Guest {
             // After a match the room closes because a player has left.
             Bye::Left { .. } if self.again.is_some() => End::Finished,
             Bye::Left { .. } => End::PeerLeft(self.host()),
+            Bye::WaitOver => End::WaitOver,
             Bye::Dropped => End::PeerLost(self.host()),
             Bye::StartState if is_ready => End::StartState,
             Bye::Unreachable { seat, other } if is_ready && !self.is_served() => {
@@ -442,9 +446,11 @@ impl Guest {
         Ok(())
     }
 
-    /// Returns the end to report. Between two matches it is that of the last match, whatever ends the room.
+    /// Returns the end to report. Between two matches it is that of the last match, whatever ends the room but a server
+    /// that has waited in vain.
     const fn ends_with(&self, end: End) -> End {
-        if self.again.is_some() && matches!(self.phase, Phase::Waiting) { End::Finished } else { end }
+        let is_between = self.again.is_some() && matches!(self.phase, Phase::Waiting);
+        if is_between && !matches!(end, End::WaitOver) { End::Finished } else { end }
     }
 
     /// Whether tick 0 is agreed: the room becomes a match by [`Self::into_started`].

@@ -58,7 +58,8 @@ pub struct Host {
     /// The connections to the guests; a match has them while it runs.
     peers: Peers,
     phase: Phase,
-    /// Players who are known to be ready for the next match; `None` before the first.
+    /// Players who are known to be ready for the next match; `None` before the first, and in a room that is open
+    /// after a match as it was before.
     again: Option<Seats>,
     rng: SecretRng,
     out: Outbox,
@@ -73,6 +74,8 @@ struct Terms {
     countdown: Duration,
     /// Silence after which a guest loses its seat.
     timeout: Duration,
+    /// Longest wait for guests; `None` has no end.
+    wait: Option<Duration>,
     /// On a server: the token that reserves seat 0 for the player at its computer.
     reserved: Option<Token>,
 }
@@ -128,6 +131,11 @@ impl Terms {
     fn is_served(&self) -> bool {
         self.config.architecture != Architecture::P2p
     }
+
+    /// Whether guests may come and go after a match, too: at a server, unless a player hosts at its computer.
+    fn reopens(&self) -> bool {
+        self.is_served() && self.reserved.is_none()
+    }
 }
 
 impl Host {
@@ -142,15 +150,14 @@ impl Host {
         let mut rng = SecretRng::new(&seed);
         let HostConfig { config, teams, countdown, .. } = host;
         let (timeout, wait) = (settings.timeout, settings.wait);
-        let terms = Terms { config, cipher, teams, countdown, timeout, reserved: None };
+        let terms = Terms { config, cipher, teams, countdown, timeout, wait, reserved: None };
         let listener = Listener::new(now, config, host.room_code.clone(), cipher, &mut rng);
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
         let own = Own { settings, signer: Signer::new(&drawn, cipher), chat: ChatLimit::own(now) };
         drawn.zeroize();
         let rules = rules(host.admission, host.room_code.is_open());
-        let reception = (listener, host.beacon, wait, rules);
-        Self::open(now, terms, Some(own), reception, rng)
+        Self::open(now, terms, Some(own), (listener, host.beacon, rules), rng)
     }
 
     /// Opens the room of a server. `entropy` must be unpredictable: cookies, connection ids, keys and tokens are derived
@@ -168,24 +175,25 @@ impl Host {
             teams: server.teams.clone(),
             countdown: server.countdown,
             timeout: server.timeout,
+            wait: server.wait,
             reserved: server.host,
         };
         let listener = Listener::new(now, server.config, server.room_code.clone(), cipher, &mut rng);
         let rules = rules(server.admission, server.room_code.is_open());
-        Self::open(now, terms, None, (listener, server.beacon.clone(), server.wait, rules), rng)
+        Self::open(now, terms, None, (listener, server.beacon.clone(), rules), rng)
     }
 
     fn open(
         now: Time,
         terms: Terms,
         own: Option<Own>,
-        (listener, beacon, wait, rules): (Listener, Option<Beacon>, Option<Duration>, AdmissionRules),
+        (listener, beacon, rules): (Listener, Option<Beacon>, AdmissionRules),
         rng: SecretRng,
     ) -> Self {
         let seats = usize::from(terms.config.seats);
         assert!(seats >= 2 && terms.teams.len() == seats, "one team per seat");
         let admission = Admission::new(now, rules.ready_within);
-        let give_up_at = wait.map(|wait| now.plus(wait));
+        let give_up_at = terms.wait.map(|wait| now.plus(wait));
         Self {
             now,
             wakeup: Wakeup::default(),
@@ -386,7 +394,8 @@ impl Host {
         Handover { now: self.now, agreed, peers, out: core::mem::take(&mut self.out) }
     }
 
-    /// The match is over, and all have stayed: the room is theirs again.
+    /// The match is over, and these have stayed: the room is theirs again. If it reopens, the others have left
+    /// free seats, and the wait for guests begins anew.
     pub(crate) fn again(
         &mut self,
         now: Time,
@@ -402,7 +411,8 @@ impl Host {
             self.peers.put(player, connection);
         }
         self.terms.config = next_config(self.terms.config);
-        self.reception.give_up_at = None;
+        self.reception.give_up_at =
+            self.terms.wait.filter(|_| self.terms.reopens()).map(|wait| self.now.plus(wait));
         self.reception.news = LobbyNews::default();
         for guest in self.guests.iter_mut().flatten() {
             (guest.is_ready, guest.unheard) = (false, None);
@@ -410,8 +420,27 @@ impl Host {
         if let Some(own) = &mut self.own {
             own.settings.is_ready = false;
         }
-        self.again = Some(Seats::default());
+        self.again = (!self.terms.reopens()).then(Seats::default);
         self.phase = Phase::Gathering;
+        if self.terms.reopens() {
+            self.reopen();
+        }
+    }
+
+    /// The map of the next match.
+    pub fn set_map(&mut self, map: u64) {
+        self.terms.config.map = map;
+        self.reception.listener.set_map(map);
+    }
+
+    /// Takes the room off the lists: it answers no search any more.
+    pub(crate) fn unlist(&mut self) {
+        self.reception.beacon = None;
+    }
+
+    /// Whether guests may come and go after a match, too.
+    pub(crate) fn reopens(&self) -> bool {
+        self.terms.reopens()
     }
 
     /// Whether a match was played here and all may get ready for the next one.
@@ -433,6 +462,7 @@ impl Host {
         let bye = match end {
             End::StartState => Bye::StartState,
             End::Unreachable(seat, other) => Bye::Unreachable { seat, other },
+            End::NoAnswer | End::NotAllReady => Bye::WaitOver,
             _ => Bye::Left { tick: 0 },
         };
         self.peers.send_to_all(PacketId::Bye, &bye, &mut self.out);

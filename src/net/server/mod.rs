@@ -44,7 +44,7 @@ use sim::{Event as WorldEvent, GameState, HashChain, PLAYERS_MAX, PlayerId, Stat
 
 enum Phase {
     Running,
-    /// All clients have the last tick and stay: the caller takes the room back.
+    /// The room stays: the caller takes it back.
     Over,
     /// The last update is sent, then goodbyes.
     Ending {
@@ -135,19 +135,21 @@ impl Authority {
         Self { now, wakeup, settings, room, phase, timers, clients, agreed, ticks, updates, history, out }
     }
 
-    /// The match is over, and all have stayed ([`Event::Over`]): the room for the next one.
+    /// The match is over, and the room stays for the next one.
     ///
     /// # Panics
-    /// If they have not.
+    /// If it does not ([`Self::stays`]).
     #[must_use]
     pub fn into_room(mut self, now: Time) -> Host {
-        assert!(self.stays(), "all have stayed");
-        let peers = self.clients.take_all().map(|client| (client.link.player, client.link.connection));
+        assert!(self.stays(), "the room stays");
+        let stays = |client: &ClientConnection| client.standing == Standing::Here && client.link.stays;
+        let stay = self.clients.take_all().filter(stays);
+        let peers = stay.map(|client| (client.link.player, client.link.connection));
         self.room.again(now, peers, self.out);
         *self.room
     }
 
-    /// Whether the match is over, and all have stayed.
+    /// Whether the match is over, and the room stays: all clients have stayed, or others may come.
     #[must_use]
     pub const fn stays(&self) -> bool {
         matches!(self.phase, Phase::Over)
@@ -444,6 +446,12 @@ impl Authority {
             _ if self.clients.iter().flatten().all(|client| !client.is_in()) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }
+    }
+
+    /// The match is the last in this room, which is taken off the lists.
+    pub fn drain(&mut self) {
+        self.settings.stays = false;
+        self.room.unlist();
     }
 
     /// Sends an arbitrary message over the reliable channel to this address.

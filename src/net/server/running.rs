@@ -162,7 +162,9 @@ impl Authority {
     /// A silent client's seat is no longer kept.
     pub(super) fn lose(&mut self, seat: usize) {
         if matches!(self.phase, Phase::Over) {
-            self.close(End::Finished);
+            if !self.room.reopens() {
+                self.close(End::Finished);
+            }
         } else {
             self.depart(seat, Standing::Lost);
         }
@@ -197,6 +199,9 @@ impl Authority {
         let lost = self.clients.iter().flatten().find(|client| client.standing == Standing::Lost);
         let end = lost.map_or(End::PeerLeft(PlayerId(0)), |client| End::PeerLost(client.link.player));
         self.close(end);
+        if self.keeps_room() {
+            self.phase = Phase::Over;
+        }
     }
 
     pub(super) fn begin_ending(&mut self, end: End) {
@@ -217,10 +222,11 @@ impl Authority {
         let is_due = |timer| self.timers.is_due(timer, self.now);
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         let knows = |client: &ClientConnection| client.updated >= Some(self.ticks.ran);
-        let stays = end == End::Finished && self.all_stay();
+        let stays = end == End::Finished && self.keeps_room();
         if is_closing {
             let know_all = here().all(|client| client.link.connection.is_idle());
-            if stays && know_all {
+            let is_known = know_all || self.room.reopens() && is_due(Timer::Close);
+            if stays && is_known {
                 self.phase = Phase::Over;
                 self.timers.set(Timer::Close, None);
                 self.out.event(Event::Over);
@@ -252,12 +258,17 @@ impl Authority {
         self.clients.iter().flatten().any(fetches)
     }
 
+    /// Whether the room stays for another match: all players do, or others may come.
+    fn keeps_room(&self) -> bool {
+        self.settings.stays && (self.room.reopens() || self.all_stay())
+    }
+
     /// Whether all players are still here and stay for another match.
     fn all_stay(&self) -> bool {
         let stays = |client: &Option<ClientConnection>| {
             client.as_ref().is_some_and(|client| client.standing == Standing::Here && client.link.stays)
         };
-        self.settings.stays && self.clients.iter().all(stays)
+        self.clients.iter().all(stays)
     }
 
     /// Whether some of the clients, which all have the last tick, may still say that they stay.
@@ -265,15 +276,20 @@ impl Authority {
         let may_stay = |client: &ClientConnection| {
             client.standing == Standing::Here && (client.link.stays || !client.link.said_bye)
         };
-        let are_here = self.clients.iter().all(|client| client.as_ref().is_some_and(may_stay));
-        self.settings.stays && are_here && !self.all_stay()
+        let mut clients = self.clients.iter();
+        let awaits = if self.room.reopens() {
+            clients.flatten().any(|client| client.standing == Standing::Here && !client.link.said_bye)
+        } else {
+            clients.all(|client| client.as_ref().is_some_and(may_stay)) && !self.all_stay()
+        };
+        self.settings.stays && awaits
     }
 
     /// Says goodbye, once, over the reliable channel.
     fn say_bye(&mut self, end: End) {
         let bye = match end {
             End::Finished => {
-                Bye::Finished { ticks: self.ticks.ran.0, chain: self.ticks.chain.0, stays: self.all_stay() }
+                Bye::Finished { ticks: self.ticks.ran.0, chain: self.ticks.chain.0, stays: self.keeps_room() }
             }
             _ => Bye::Left { tick: self.ticks.ran.0 },
         };

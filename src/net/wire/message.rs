@@ -29,7 +29,7 @@ use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 13;
+pub const PROTOCOL_VERSION: u16 = 14;
 
 /// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,6 +245,8 @@ pub enum Bye {
     Removed,
     /// The receiver was not ready for too long in a full room, and somebody else has asked for its seat.
     Unready,
+    /// The sender's wait is over, and not all seats are taken by players who are ready.
+    WaitOver,
 }
 
 /// Client to server, once for each connection: asks for the recording of the match.

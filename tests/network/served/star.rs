@@ -72,15 +72,17 @@ pub(crate) fn server_of(config: ServerConfig, options: ServerOptions) -> Server 
     Server::new(Time(0), config, Entropy::plaintext([1; 32]), options)
 }
 
-/// A server that stays for a rematch, and three clients.
+/// A server that stays for a rematch, and three clients, of whom the first hosts.
 pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
-    let config = ServerConfig { stays: true, ..server_config(architecture, rules, Some(120), 0, 3, 20) };
+    let config = server_config(architecture, rules, Some(120), 0, 3, 20);
+    let host = Some(Token([5; 16]));
+    let config = ServerConfig { stays: true, host, ..config };
     let mut net = Net::new(config, link, &[BOT; 3]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
         let options = MatchOptions { controller: BOT, ..predicting() };
         let settings = Settings { stays: true, ..settings() };
-        seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
+        seat.game = Some(client_of(Time(0), n as u8, host.filter(|_| n == 0), options, settings));
     }
     net
 }

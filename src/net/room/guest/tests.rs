@@ -58,6 +58,7 @@ fn guest() -> Guest {
 fn seating(round: u32) -> Seating {
     Seating {
         round,
+        map: config().map,
         roster: [seat_info(); 2].into_iter().collect(),
         mesh_key: 5,
         addresses: [ArrayVec::new(), ArrayVec::new()].into_iter().collect(),
@@ -96,6 +97,25 @@ fn after_a_match_a_seating_must_be_of_the_same_players_and_asked_for() {
     assert_eq!(guest.on_seating(seating(4)), Err(OutOfPlace), "not ready");
     guest.settings.is_ready = true;
     assert_eq!(guest.on_seating(seating(4)), Ok(()));
+}
+
+#[test]
+fn at_a_server_others_may_have_come_and_the_map_may_be_another_but_the_own_seat_is_the_same() {
+    for architecture in [Architecture::P2p, Architecture::ClientServer] {
+        let mut guest = guest();
+        guest.config.architecture = architecture;
+        guest.again = Some(Again { roster: seating(3).roster, ready: Seats::default() });
+        let (mut other, mut other_map, mut other_team) = (seating(4), seating(5), seating(6));
+        other.roster[0].name = PlayerName::new("Eve").expect("a name");
+        other_map.map += 1;
+        other_team.roster[1].team = 1;
+        let mut wants = |seating: &Seating| guest.is_wanted(seating);
+        let is_served = architecture != Architecture::P2p;
+        assert_eq!([&other, &other_map, &other_team].map(&mut wants), [is_served, is_served, false]);
+        // Before its first match all is as the host has said when it joined.
+        guest.again = None;
+        assert!(!guest.is_wanted(&other_map) && guest.is_wanted(&other), "{architecture}");
+    }
 }
 
 #[test]

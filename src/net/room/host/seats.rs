@@ -352,6 +352,17 @@ impl Host {
         }
     }
 
+    /// After a match: frees the seats of those who have left. The others have as long to get ready as at first.
+    pub(super) fn reopen(&mut self) {
+        for player in self.seated().iter() {
+            let guest = self.guests[player].as_ref().filter(|_| self.peers.get(player).is_some());
+            match guest.and_then(|guest| guest.addresses.first()) {
+                Some(&from) => self.reception.seated(self.now, from, player),
+                None => self.vacate(player),
+            }
+        }
+    }
+
     /// Frees a seat; the room is open again.
     fn vacate(&mut self, player: PlayerId) {
         if let Phase::Seating { since, .. } = self.phase {
@@ -528,6 +539,7 @@ mod tests {
         });
         let seating = Box::new(Seating {
             round: 2,
+            map: 12,
             roster: Default::default(),
             mesh_key: 5,
             addresses: Default::default(),

@@ -29,6 +29,7 @@ impl Host {
         let words = seats().map(|player| Some(self.peers.get(player)?.protection.words()?.bytes()));
         let mut seating = Seating {
             round: self.reception.round,
+            map: self.terms.config.map,
             roster: lobby.seats.iter().flatten().map(|taken| taken.seat).collect(),
             mesh_key: 0,
             addresses: guests()

@@ -263,6 +263,8 @@ pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
 pub struct Seating {
     /// Which seating of this room, counted from 1: another one follows if a guest leaves before tick 0.
     pub round: u32,
+    /// Fingerprint of the map: a server may play another one than in the match before.
+    pub map: u64,
     /// The players.
     pub roster: Roster,
     /// The key from which the guests derive the connection ids of their links.

@@ -146,8 +146,11 @@ fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
     assert!(room.run_until(|room| seats(room) == 2 && matches!(room.peers[1].node, Node::Guest(_))));
     // Nothing of the lobby is still on its way.
     room.run(Duration::from_millis(200));
+    let Node::Host(host) = &room.peers[0].node else { panic!("a host") };
+    let map = host.config().map;
     let seating = Seating {
         round: 1,
+        map,
         roster: roster_of(&room),
         mesh_key: 0,
         addresses: [(); 2].into_iter().map(|()| Default::default()).collect(),
