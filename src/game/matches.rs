@@ -26,6 +26,7 @@ use super::recent::RecentTicks;
 use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
+use super::stats::Latencies;
 use net::discovery::RoomId;
 use net::message::Choice;
 use net::{
@@ -266,6 +267,12 @@ impl Match {
     #[must_use]
     pub const fn predictor(&self) -> Option<&Predictor> {
         self.predictor.as_ref()
+    }
+
+    /// Returns the latencies of the commands that have run here.
+    #[must_use]
+    pub const fn latencies(&self) -> &Latencies {
+        &self.measures.latencies
     }
 
     /// Returns the view shown on screen if it is not the confirmed state: the predicted one, or with a server and without

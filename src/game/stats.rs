@@ -12,11 +12,12 @@ const BUCKETS: usize = 20_001;
 pub struct Histogram {
     buckets: Vec<u32>,
     count: u64,
+    latest: Option<Duration>,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: vec![0; BUCKETS], count: 0 }
+        Self { buckets: vec![0; BUCKETS], count: 0, latest: None }
     }
 }
 
@@ -37,6 +38,13 @@ impl Histogram {
         let bucket = duration.as_micros() as u64 / BUCKET_US;
         self.buckets[(bucket as usize).min(BUCKETS - 1)] += 1;
         self.count += 1;
+        self.latest = Some(duration);
+    }
+
+    /// Returns the duration that was counted last.
+    #[must_use]
+    pub const fn latest(&self) -> Option<Duration> {
+        self.latest
     }
 
     /// Returns the usual percentiles; `None` if nothing was counted.

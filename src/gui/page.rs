@@ -285,9 +285,9 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Draws a slider from 0 to 100. It is dragged, or moved by the arrow keys in increments of `step` while it has
+    /// Draws a slider from 0 to 100 with its value in words. It is dragged, or moved by the arrow keys in increments of `step` while it has
     /// focus.
-    pub(crate) fn slider(&mut self, name: &str, rect: Rect, value: &mut u8) {
+    pub(crate) fn slider(&mut self, name: &str, rect: Rect, value: &mut u8, text: &str) {
         const STEP: u8 = 5;
         let id = egui::Id::new((&self.parent, name));
         let response = self.ui.interact(rect, id, Sense::click_and_drag());
@@ -316,9 +316,9 @@ impl<'a> Page<'a> {
         self.show_focus(name, &response, false);
         self.record(name, rect, None);
         self.within(name, |page| {
-            let (right, text) = (rect.right_center() - vec2(4.0, 0.0), format!("{value} %"));
+            let right = rect.right_center() - vec2(4.0, 0.0);
             let style = (theme::SMALL, theme::TEXT);
-            page.text(&format!("{name} text"), right, Align2::RIGHT_CENTER, style, &text, 50.0);
+            page.text(&format!("{name} text"), right, Align2::RIGHT_CENTER, style, text, 50.0);
         });
     }
 

@@ -47,5 +47,5 @@ pub use study::{Played, StudyError, StudyErrorKind, StudyOptions, study, study_o
 pub use study_file::{STUDY_BYTES_MAX, Study, StudyFileError};
 pub use summary::{CellSummary, summarize};
 pub use table::{SCALE_COLUMNS, Table};
-pub use trial::{Screens, Trial, TrialError, WARM_UP};
+pub use trial::{Figures, Screens, Trial, TrialError, WARM_UP};
 pub use validity::{CheckResult, Validity};

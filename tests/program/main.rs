@@ -10,6 +10,7 @@ mod compare_command;
 mod compare_page;
 #[cfg(target_os = "linux")]
 mod files;
+mod lab;
 mod lan;
 mod latency;
 #[cfg(target_os = "linux")]

@@ -113,6 +113,20 @@ fn all_screens_agree_at_every_scale_of_a_desktop() {
 }
 
 #[test]
+fn both_seats_and_their_figures_fit_on_a_fine_display() {
+    let Some(_turn) = super::turn() else { return };
+    for size in ["1280x720", "1920x1080"] {
+        let mut window = open_on("Xft.dpi: 144", "fine", size, &["watch-both", "--seed=7", "--rtt=1000"]);
+        window.wait_screen("both");
+        window.wait_tick(300);
+        window.assert_tidy("both");
+        window.picture(size);
+        window.close();
+        window.wait_end();
+    }
+}
+
+#[test]
 #[ignore = "the window is as large as three"]
 fn the_window_opens_as_large_as_the_desktop_wants_and_its_screen_has_room_for() {
     let Some(_turn) = super::turn_alone() else { return };

@@ -4,6 +4,7 @@
 #![cfg(all(feature = "gui", target_os = "linux"))]
 
 mod addresses;
+mod both;
 mod cable;
 #[path = "../common/mod.rs"]
 mod common;
@@ -447,48 +448,6 @@ fn assert_match_of_four_is_shown(name: &'static str, size: &str, teams: [u8; 4])
     }
     window.picture("closer");
     window.assert_tidy("replay");
-    window.close();
-    window.wait_end();
-}
-
-#[test]
-fn both_seats_are_watched_under_both_architectures_in_a_small_window() {
-    let Some(_turn) = turn() else { return };
-    assert_both_seats_are_shown("small", "960x540");
-}
-
-#[test]
-fn both_seats_are_watched_under_both_architectures_in_a_medium_window() {
-    let Some(_turn) = turn() else { return };
-    assert_both_seats_are_shown("medium", "1280x720");
-}
-
-#[test]
-fn both_seats_are_watched_under_both_architectures_in_a_large_window() {
-    let Some(_turn) = turn_alone() else { return };
-    assert_both_seats_are_shown("large", LARGE);
-}
-
-const LARGE: &str = "2560x1440";
-
-fn assert_both_seats_are_shown(name: &'static str, size: &str) {
-    let mut window = Window::open(name, size, None, &["watch-both", "--seed=7", "--prediction=off"]);
-    window.wait_screen("both");
-    window.wait_tick(300);
-    window.assert_tidy("both");
-    window.picture("both");
-    let apart = |shown: &Value| {
-        let rows = shown["match"]["rows"].as_array().cloned().unwrap_or_default();
-        rows.iter().filter(|row| row["apart_mean"].as_f64() > Some(0.0)).count() == 2
-    };
-    // Without a graphics card a large window draws a few frames a second, and may miss the moments that differ.
-    if size != LARGE {
-        window.wait_for("screens that differ in both rows", apart);
-    }
-    window.click("pause");
-    window.wait_for("a pause", |shown| shown["match"]["is_paused"] == true);
-    window.click("back");
-    window.wait_screen("start");
     window.close();
     window.wait_end();
 }

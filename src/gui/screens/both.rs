@@ -14,18 +14,28 @@ use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use crate::gui::window::window;
-use lab::compare::{Cell, Screens, TrialError, base_cell};
+use lab::compare::{Cell, Figures, Screens, TrialError, base_cell};
 use net::Architecture;
 use sim::{GameState, PlayerId};
 
 /// Height of the bar at the bottom, in points.
-const BAR: f32 = 44.0;
+const BAR: f32 = 68.0;
+/// Height of the line of figures under each screen, in points.
+const LINE: f32 = 20.0;
+/// Distance of the figures from the left edge of their screen, in points, as that of its title.
+const INSET: f32 = 9.0;
 /// Gap between panels, in points.
 const GAP: f32 = 6.0;
 /// Maximum frame time that the matches catch up with, in seconds.
 const FRAME_MAX_S: f64 = 0.1;
 /// Maximum distance that is invisible, in tiles.
 const SEEN: f32 = 0.05;
+/// Length of an outage.
+const OUTAGE: Duration = Duration::from_secs(1);
+/// Interval over which stalls and traffic are averaged.
+const AVERAGED: Duration = Duration::from_secs(1);
+/// Sliders: label, unit, and value at the right end.
+const SLIDERS: [(&str, &str, f64); 3] = [("RTT", "ms", 500.0), ("jitter", "ms", 50.0), ("loss", "%", 50.0)];
 /// Weight of a new frame in a moving average.
 const FOLLOWS: f32 = 0.02;
 
@@ -37,7 +47,10 @@ pub(crate) struct BothScreen {
     drawn_at: Option<f64>,
     is_paused: bool,
     wants_out: bool,
+    /// Link that the sliders set.
     cell: Cell,
+    /// End of the outage in progress, if any.
+    out_until: Option<Duration>,
 }
 
 /// A match and its players' views.
@@ -51,6 +64,19 @@ struct Row {
     apart: (f32, f32),
     /// Reason why it has ended.
     over: Option<String>,
+    readings: [Reading; 2],
+}
+
+/// Figures of one player as they are shown.
+#[derive(Default)]
+struct Reading {
+    /// Moving averages of the latency of own and others' commands, in milliseconds.
+    clicks: [Option<f64>; 2],
+    /// Stalled time in milliseconds and traffic sent in kbit, both per second.
+    rates: [f64; 2],
+    /// Start of the interval over which the next rates are averaged, and the figures at that time.
+    since: (Duration, Figures),
+    text: String,
 }
 
 impl BothScreen {
@@ -66,6 +92,7 @@ impl BothScreen {
             is_paused: false,
             wants_out: false,
             cell: cell.clone(),
+            out_until: None,
         })
     }
 
@@ -82,6 +109,9 @@ impl BothScreen {
         self.drawn_at = Some(context.now);
         if !self.is_paused {
             self.elapsed += Duration::from_secs_f64(passed);
+            if self.out_until.take_if(|until| *until <= self.elapsed).is_some() {
+                self.set_link();
+            }
             for row in &mut self.rows {
                 row.advance(self.elapsed);
             }
@@ -96,30 +126,97 @@ impl BothScreen {
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
         let window = page.window();
+        self.figures(page);
         let bar = Rect::from_min_max(pos2(window.left(), window.bottom() - BAR), window.right_bottom());
         page.plate("bar", bar);
         page.within("bar", |page| {
             let inside = bar.shrink2(vec2(8.0, 5.0));
-            let button = |at: f32| Rect::from_min_size(pos2(at, inside.top()), vec2(76.0, inside.height()));
+            let button = |at: f32, width: f32| Rect::from_min_size(pos2(at, inside.top()), vec2(width, 34.0));
             let text = if self.is_paused { "Play" } else { "Pause" };
-            if page.button("pause", button(inside.left()), text, Weight::Primary) {
+            if page.button("pause", button(inside.left(), 76.0), text, Weight::Primary) {
                 self.is_paused = !self.is_paused;
             }
-            if page.button("back", button(inside.right() - 76.0), "Menu", Weight::Normal) {
+            if page.button("outage", button(inside.left() + 84.0, 110.0), "Outage, 1 s", Weight::Normal) {
+                self.out_until = Some(self.elapsed + OUTAGE);
+                self.set_link();
+            }
+            if page.button("back", button(inside.right() - 76.0, 76.0), "Menu", Weight::Normal) {
                 self.wants_out = true;
             }
-            let Cell { rtt_ms, jitter_ms, loss, .. } = &self.cell;
-            let legend = format!(
-                "{}   RTT {rtt_ms:.0} ms, jitter {jitter_ms:.0} ms, loss {:.0} %.   A ring: where the other screen \
-                 shows the unit at this instant.",
-                match_clock((self.elapsed.as_secs_f64() * 60.0) as u32, 60),
-                loss * 100.0
+            self.sliders(
+                page,
+                Rect::from_min_max(
+                    pos2(inside.left() + 210.0, inside.top()),
+                    pos2(inside.right() - 92.0, inside.top() + 34.0),
+                ),
             );
-            let at = pos2(inside.left() + 92.0, inside.center().y);
-            let width = inside.width() - 184.0;
-            page.text("legend", at, Align2::LEFT_CENTER, (theme::SMALL, theme::TEXT), &legend, width);
+            let time = match_clock((self.elapsed.as_secs_f64() * 60.0) as u32, 60);
+            let legend = format!(
+                "{time}   Clicks: own / the other's, until this world runs them. \
+                 A ring: where the other screen has the unit."
+            );
+            let at = pos2(inside.left(), inside.bottom() - 10.0);
+            let style = (theme::SMALL, theme::TEXT);
+            page.text("legend", at, Align2::LEFT_CENTER, style, &legend, inside.width());
         });
         self.wants_out.then_some(Next::Start)
+    }
+
+    /// Draws the sliders of the link side by side, and puts a change in force.
+    fn sliders(&mut self, page: &mut Page<'_>, area: Rect) {
+        let width = area.width() / SLIDERS.len() as f32;
+        let Cell { rtt_ms, jitter_ms, loss, .. } = self.cell;
+        let mut values = [rtt_ms, jitter_ms, loss * 100.0];
+        let mut is_moved = false;
+        for (place, ((name, unit, most), value)) in SLIDERS.into_iter().zip(&mut values).enumerate() {
+            let left = area.left() + place as f32 * width;
+            let at = pos2(left, area.center().y);
+            page.text(
+                &format!("{name} label"),
+                at,
+                Align2::LEFT_CENTER,
+                (theme::SMALL, theme::TEXT),
+                name,
+                42.0,
+            );
+            let slider = Rect::from_min_size(pos2(left + 42.0, area.top() + 6.0), vec2(width - 60.0, 22.0));
+            let before = (*value / most * 100.0).round().min(100.0) as u8;
+            let mut share = before;
+            page.slider(name, slider, &mut share, &format!("{value:.0} {unit}"));
+            if share != before {
+                (*value, is_moved) = (f64::from(share) / 100.0 * most, true);
+            }
+        }
+        if is_moved {
+            let [rtt_ms, jitter_ms, loss] = values;
+            self.cell = Cell { rtt_ms, jitter_ms, loss: loss / 100.0, ..self.cell.clone() };
+            self.set_link();
+        }
+    }
+
+    /// Puts the link in force: during an outage every datagram is lost.
+    fn set_link(&mut self) {
+        let loss = if self.out_until.is_some() { 1.0 } else { self.cell.loss };
+        let cell = Cell { loss, ..self.cell.clone() };
+        for row in &mut self.rows {
+            row.screens.set_link(&cell);
+        }
+    }
+
+    /// Draws the line of figures under each screen.
+    fn figures(&self, page: &mut Page<'_>) {
+        let window = page.window();
+        let width = (window.width() - 3.0 * GAP) / 2.0;
+        let height = (window.height() - BAR - 2.0 * LINE - 3.0 * GAP) / 2.0;
+        for (line, row) in self.rows.iter().enumerate() {
+            let y = (GAP + height) * (line + 1) as f32 + LINE * (line as f32 + 0.5);
+            for (player, reading) in row.readings.iter().enumerate() {
+                let at = window.min + vec2(GAP + INSET + player as f32 * (width + GAP), y);
+                let name = format!("figures {} {}", row.architecture, player + 1);
+                let style = (theme::SMALL, theme::TEXT);
+                page.text(&name, at, Align2::LEFT_CENTER, style, &reading.text, width - INSET);
+            }
+        }
     }
 
     pub(crate) fn facts(&self) -> Value {
@@ -129,16 +226,46 @@ impl BothScreen {
                 "ticks": row.pictures.each_ref().map(tick),
                 "apart_mean": row.apart.0,
                 "over": row.over,
+                "figures": row.readings.each_ref().map(|it| json!({
+                    "clicks_ms": it.clicks, "stalled_ms_s": it.rates[0], "kbit_s": it.rates[1],
+                })),
             })
         };
         let least = self.rows.iter().flat_map(|row| &row.pictures).map(tick).min();
         let rows: Vec<Value> = self.rows.iter().map(row).collect();
-        json!({ "tick": least, "rows": rows, "is_paused": self.is_paused })
+        let link = [self.cell.rtt_ms, self.cell.jitter_ms, self.cell.loss * 100.0];
+        let (is_paused, is_out) = (self.is_paused, self.out_until.is_some());
+        json!({ "tick": least, "rows": rows, "is_paused": is_paused, "is_out": is_out, "link": link })
     }
 }
 
 fn tick(picture: &GameState) -> u32 {
     if picture.globals.is_empty() { 0 } else { picture.tick().0 }
+}
+
+impl Reading {
+    /// Takes the figures at `now`, a time since tick 0.
+    fn take(&mut self, now: Duration, figures: Figures) {
+        for (shown, click) in self.clicks.iter_mut().zip(figures.clicks) {
+            let Some(ms) = click.map(|click| click.as_secs_f64() * 1000.0) else { continue };
+            let before = shown.unwrap_or(ms);
+            *shown = Some(before + (ms - before) * f64::from(FOLLOWS));
+        }
+        let (since, before) = self.since;
+        let passed = now.saturating_sub(since);
+        if passed >= AVERAGED {
+            let stalled_ms = (figures.stalled_ms - before.stalled_ms).max(0.0);
+            let kbit = (figures.bytes_sent - before.bytes_sent) as f64 * 8.0 / 1000.0;
+            self.rates = [stalled_ms, kbit].map(|sum| sum / passed.as_secs_f64());
+            self.since = (now, figures);
+        }
+        let [own, other] = self.clicks.map(|ms| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.0}")));
+        let [stalled, kbit] = self.rates;
+        self.text = format!("clicks {own} / {other} ms, stalled {stalled:.0} ms/s, {kbit:.0} kbit/s");
+        if let Some(delay) = figures.input_delay {
+            self.text += &format!(", delay {} ms", delay.as_millis());
+        }
+    }
 }
 
 impl Row {
@@ -154,6 +281,7 @@ impl Row {
             titles: [String::new(), String::new()],
             apart: (0.0, 0.0),
             over: None,
+            readings: Default::default(),
         };
         row.advance(Duration::ZERO);
         Ok(row)
@@ -174,6 +302,9 @@ impl Row {
             find_ghosts(&self.pictures[player], &self.pictures[1 - player], &mut self.ghosts[player]);
         }
         self.measure();
+        for (player, reading) in self.readings.iter_mut().enumerate() {
+            reading.take(until, self.screens.figures(player));
+        }
     }
 
     fn measure(&mut self) {
@@ -246,9 +377,15 @@ fn places(points: f32) -> [[macroquad::math::Rect; 2]; 2] {
     let whole = window();
     let gap = GAP * points;
     let width = (whole.w - 3.0 * gap) / 2.0;
-    let height = (whole.h - BAR * points - 3.0 * gap) / 2.0;
+    let line = LINE * points;
+    let height = (whole.h - (BAR + 2.0 * LINE) * points - 3.0 * gap) / 2.0;
     let place = |row: f32, column: f32| {
-        macroquad::math::Rect::new(gap + column * (width + gap), gap + row * (height + gap), width, height)
+        macroquad::math::Rect::new(
+            gap + column * (width + gap),
+            gap + row * (height + line + gap),
+            width,
+            height,
+        )
     };
     [0.0, 1.0].map(|row| [0.0, 1.0].map(|column| place(row, column)))
 }

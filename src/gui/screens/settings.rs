@@ -167,7 +167,8 @@ fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
         let style = (theme::SMALL, theme::TEXT);
         page.text(&format!("{name} label"), row.left_center(), Align2::LEFT_CENTER, style, name, 130.0);
         let slider = Rect::from_min_max(row.min + vec2(136.0, 6.0), row.max - vec2(0.0, 6.0));
-        page.slider(&format!("volume {name}"), slider, value);
+        let text = format!("{value} %");
+        page.slider(&format!("volume {name}"), slider, value, &text);
     }
     let on_off = [("Off", false), ("On", true)];
     heading(page, "fullscreen", right, &format!("Full screen ({})", key_name(Action::Fullscreen)));

@@ -20,7 +20,7 @@ use self::cost::StateSizes;
 use self::divergence::Divergence;
 use self::node::{Player, ServerNode, clock};
 use self::open::Opening;
-pub use self::screens::Screens;
+pub use self::screens::{Figures, Screens};
 pub(super) use self::stalls::Freezes;
 use super::order_row::OrderRow;
 use super::preset::{bad_link_of, path_of, upstream_of};

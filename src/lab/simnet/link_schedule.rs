@@ -100,6 +100,14 @@ impl LinkSchedule {
         self
     }
 
+    /// Changes delay, jitter and loss of all paths to those of `path`, for the datagrams sent from now on.
+    pub(crate) fn set_path(&mut self, path: &Path) {
+        for half in self.halves.iter_mut().flatten() {
+            let HalfPath { delay_us, jitter_us, loss, .. } = HalfPath::new(path, half.seed);
+            (half.delay_us, half.jitter_us, half.loss) = (delay_us, jitter_us, loss);
+        }
+    }
+
     /// Adds an upstream limit at one location, before its path begins.
     pub(crate) fn with_upstream(mut self, place: usize, limit: RateLimit) -> Self {
         let [up, _] = &mut self.halves[place];

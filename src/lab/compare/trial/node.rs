@@ -254,7 +254,7 @@ impl Player {
     }
 
     /// Returns the start of a stall if the view has nothing new.
-    fn waits_since(&self, now: Time, machine: &Machine<Match>) -> Option<Time> {
+    pub(super) fn waits_since(&self, now: Time, machine: &Machine<Match>) -> Option<Time> {
         let game = machine.node()?;
         let session = game.session();
         let world = game.begin().and(game.world())?;

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::super::preset::path_of;
 use super::super::row::{Cell, Experiment};
 use super::{Run, Trial, TrialError};
 use crate::machine::Machine;
@@ -11,6 +12,20 @@ use sim::{GameState, Setup};
 /// Views of two to four players of one match, at the same instants.
 pub struct Screens {
     run: Run,
+}
+
+/// Measurements of one player's match until now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    /// Latency of the latest command of this player and of another, from the instant at which it was given to that at
+    /// which the confirmed world here ran it; those of the first 3 s do not count.
+    pub clicks: [Option<Duration>; 2],
+    /// Total time in which the view had nothing new, in milliseconds.
+    pub stalled_ms: f64,
+    /// Bytes sent, with IP and UDP headers.
+    pub bytes_sent: u64,
+    /// Input delay.
+    pub input_delay: Option<Duration>,
 }
 
 impl Screens {
@@ -23,7 +38,10 @@ impl Screens {
         let trial = Trial { cell: &cell, seed, counted: Duration::ZERO, recorded: None, trace: None };
         let mut run = Run::new(&trial);
         run.begin()?;
-        // Nothing is measured.
+        for player in &mut run.players {
+            player.begin(run.origin, [run.origin, Time(u64::MAX)]);
+        }
+        // Views are not sampled.
         (run.window, run.sample_at) = ([Time(u64::MAX); 2], Time(u64::MAX));
         Ok(Self { run })
     }
@@ -44,6 +62,29 @@ impl Screens {
             run.step()?;
         }
         Ok(true)
+    }
+
+    /// Changes round-trip time, jitter and loss to those of `cell`, for the datagrams sent from now on.
+    pub fn set_link(&mut self, cell: &Cell) {
+        self.run.world.network.links.set_path(&path_of(cell));
+    }
+
+    /// Returns what has been measured of the match of `player`.
+    #[must_use]
+    pub fn figures(&self, player: usize) -> Figures {
+        let Run { world, players, .. } = &self.run;
+        let (now, machine, measured) = (world.now(), &world.players[player], &players[player]);
+        let waits =
+            measured.waits_since(now, machine).map_or(0.0, |since| now.since(since).as_secs_f64() * 1000.0);
+        let game = machine.last_node();
+        let latencies = game.map(game::Match::latencies);
+        let delay_us = game.and_then(|game| game.session().delay_us());
+        Figures {
+            clicks: [latencies.and_then(|it| it.own.latest()), latencies.and_then(|it| it.opponent.latest())],
+            stalled_ms: measured.stalls.ms.iter().sum::<f64>() + waits,
+            bytes_sent: world.network.accounts()[player].bytes_sent,
+            input_delay: delay_us.map(|us| Duration::from_micros(us.max(0) as u64)),
+        }
     }
 
     /// Returns the setup of the match.
