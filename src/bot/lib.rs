@@ -5,12 +5,14 @@
 mod army;
 mod hero;
 mod plan;
+mod player;
 mod probe;
 mod reflex;
 mod skill;
 mod sparring;
 mod view;
 
+pub use player::{Player, PlayerCounts, PlayerReport};
 pub use probe::Probe;
 pub use sparring::Sparring;
 

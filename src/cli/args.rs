@@ -11,9 +11,10 @@ use clap::{
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bot::BotLevel;
-use game::ControllerChoice;
+use game::{ControllerChoice, ExecOptions};
 use lab::Shard;
 use lab::compare::{CellSpec, Experiment, Topology};
 use net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
@@ -330,6 +331,26 @@ pub(crate) enum BotChoice {
     /// The opponent of the window's tutorial.
     #[value(skip)]
     Sparring,
+    /// A command that runs the bot in a process of its own. It is kept for as long as the program runs.
+    #[value(skip)]
+    Exec(&'static str),
+}
+
+/// Values of `--bot`, as help shows them.
+pub(crate) const BOTS: &str = "none|easy|normal|hard|probe|exec:COMMAND";
+
+/// Reads `--bot`: a name, or `exec:COMMAND`.
+pub(crate) fn bot(text: &str) -> Result<BotChoice, String> {
+    let Some(command) = text.strip_prefix("exec:") else {
+        return BotChoice::from_str(text, false).map_err(|_| {
+            let names = BotChoice::value_variants().iter().map(|bot| bot.word()).collect::<Vec<_>>();
+            format!("there is no such bot; give {} or exec:COMMAND", names.join(", "))
+        });
+    };
+    if command.trim().is_empty() {
+        return Err("exec: needs a command, such as 'exec:python3 bot.py'".into());
+    }
+    Ok(BotChoice::Exec(command.to_owned().leak()))
 }
 
 impl BotChoice {
@@ -343,7 +364,16 @@ impl BotChoice {
         self == Self::Sparring
     }
 
-    pub(crate) const fn controller(self) -> ControllerChoice {
+    /// Returns the word of the command line.
+    pub(crate) fn word(self) -> String {
+        match self {
+            Self::Exec(command) => format!("exec:{command}"),
+            named => named.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned()),
+        }
+    }
+
+    /// Returns the controller of a seat. `waits` is the time for which a late answer of a process is waited for.
+    pub(crate) fn controller(self, waits: Duration) -> ControllerChoice {
         match self {
             Self::None => ControllerChoice::None,
             Self::Easy => ControllerChoice::Bot(BotLevel::Easy),
@@ -351,6 +381,9 @@ impl BotChoice {
             Self::Hard => ControllerChoice::Bot(BotLevel::Hard),
             Self::Probe => ControllerChoice::Probe,
             Self::Sparring => ControllerChoice::Sparring,
+            Self::Exec(command) => {
+                ControllerChoice::Exec(ExecOptions { command, waits, log: |line| logln!("{line}") })
+            }
         }
     }
 }

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use super::args::{CheckArguments, SeatInjection};
 use super::headless::progress_bar;
 use super::{address, console, paths};
-use clap::ValueEnum as _;
 use lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use net::{Architecture, InputDelay};
 use transport::DEFAULT_PORT;
@@ -59,7 +58,6 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     let side = side(arguments)?;
     let peers = arguments.peers.unwrap_or(2);
     check_injection(arguments, peers, side)?;
-    let bot = arguments.bot.to_possible_value().expect("every bot has a name");
     let delay = match arguments.input_delay {
         InputDelay::Auto => "auto".into(),
         InputDelay::Ticks(ticks) => ticks.to_string(),
@@ -89,7 +87,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
             .chain(arguments.fair.then(|| "--fair".into()))
             .collect(),
         arguments: shared.into_iter().chain(data).collect(),
-        seat_arguments: vec![format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")],
+        seat_arguments: vec![format!("--bot={}", arguments.bot.word()), format!("--input-delay={delay}")],
         link: arguments.link.clone(),
         inject: arguments
             .inject_desync

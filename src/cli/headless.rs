@@ -73,10 +73,15 @@ pub(crate) fn taking_back(mut arguments: JoinArguments) -> anyhow::Result<JoinAr
 
 /// Plays against bots, all in this process.
 pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
-    let LocalMatch { game, udp, seed, others: _others, .. } = LocalMatch::start(arguments)?;
+    let LocalMatch { game, udp, seed, others, .. } = LocalMatch::start(arguments)?;
     logln!("listening {}", udp.local_address());
     logln!("seed {seed}");
-    play_on(&arguments.as_host().game, game, udp, None, None)
+    let code = play_on(&arguments.as_host().game, game, udp, None, None)?;
+    // Their processes, if they are such bots, end with them.
+    for other in others {
+        let _ = other.join();
+    }
+    Ok(code)
 }
 
 /// Finds the only match on the LAN that this player can join: an open one, or a locked one if there is a code.

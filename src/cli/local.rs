@@ -79,6 +79,7 @@ fn bot_name(bot: BotChoice, is_only: bool, seat: u8) -> anyhow::Result<PlayerNam
         BotChoice::Hard => "Hard bot",
         BotChoice::Probe => "Probe",
         BotChoice::Sparring => "Trainer",
+        BotChoice::Exec(_) => "Own bot",
     };
     Ok(if is_only { PlayerName::new(name)? } else { PlayerName::new(&format!("{name} {seat}"))? })
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::console::shown;
 use super::paths;
+use bot::{PlayerCounts, PlayerReport};
 use game::{Finished, MatchOutcome, MatchSheet, Percentiles, SeatResult, ServerSummary, Summary};
 use net::discovery::Room;
 use net::{ClientStatus, DropCounts, PlayerName};
@@ -68,12 +69,33 @@ pub(crate) fn match_json(
         "prediction": summary.prediction,
         "updates": updates_json(summary),
         "rejected_inputs": summary.rejected,
+        "bot": summary.bot.as_ref().map(bot_json),
         "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
         "memory_bytes": transport::clock::memory_bytes(),
         "scores": summary.scores.as_slice(),
         "desync": summary.desync,
         "desync_report": desync_file.map(shown),
         "match": sheet_json(&summary.sheet),
+    })
+}
+
+/// Formats the account of a bot in a process of its own.
+fn bot_json(report: &PlayerReport) -> Value {
+    let PlayerReport { counts, last_fault } = report;
+    json!({
+        "thinks": counts.thinks,
+        "late": counts.late,
+        "invalid": counts.invalid,
+        "refused": counts.refused,
+        "last_fault": last_fault,
+    })
+}
+
+/// Formats its numbers as a line; empty without such a bot.
+fn bot_text(report: Option<&PlayerReport>) -> String {
+    report.map_or_else(String::new, |report| {
+        let PlayerCounts { thinks, late, invalid, refused } = report.counts;
+        format!("bot: {thinks} thinks, {late} late, {invalid} invalid; {refused} commands refused\n")
     })
 }
 
@@ -242,6 +264,7 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     if !own.is_empty() {
         let _ = writeln!(text, "{own}{opponent}");
     }
+    text += &bot_text(summary.bot.as_ref());
     let rtt_us = finished.link.and_then(|link| link.rtt_us).unwrap_or(0);
     let _ = writeln!(
         text,

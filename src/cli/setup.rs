@@ -351,7 +351,8 @@ fn options(
         rules,
         map,
         first: None,
-        controller: Some(game.bot().controller()),
+        // In real time nothing waits for a bot.
+        controller: Some(game.bot().controller(Duration::ZERO)),
         script: player.script.as_deref().map(|file| script(file, &known)).transpose()?,
         record: paths::replay_path(game.output.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,

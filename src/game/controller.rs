@@ -1,12 +1,13 @@
 //! Programs that control a seat.
 
+use super::exec_bot::{ExecBot, ExecOptions};
 use super::script::{Script, ScriptLine};
-use bot::{Bot, BotLevel, Probe, Sparring};
+use bot::{Bot, BotLevel, Player, PlayerReport, Probe, Sparring};
 use net::Time;
-use sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
+use sim::{Command, PlayerId, PlayerInput, Tick, World};
 
 /// Kind of controller of a seat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum ControllerChoice {
     /// A person, or none.
     None,
@@ -16,17 +17,19 @@ pub enum ControllerChoice {
     Probe,
     /// An opponent that waits at home for a newcomer.
     Sparring,
+    /// A program in a process of its own.
+    Exec(ExecOptions),
+    /// A player of the caller's, created for each match from the world before tick 0 and its seat.
+    Own(fn(&World, PlayerId) -> Box<dyn Player>),
 }
 
 /// A program that controls a seat.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Controller {
     /// None: commands come from outside.
     None,
     /// Decides after every tick.
-    Bot(Bot),
-    /// Decides after every tick.
-    Sparring(Sparring),
+    Player(Box<dyn Player>),
     /// Acts between ticks.
     Probe(Probe),
     /// Gives the commands of a script at their instants; with the number of lines given so far.
@@ -34,27 +37,33 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// Creates the controller `choice` for `player`'s seat of a match with this seed.
+    /// Creates the controller `choice` for `player`'s seat of the match of `world`.
     #[must_use]
-    pub fn new(choice: ControllerChoice, player: PlayerId, rate: TickRate, seed: u64) -> Self {
-        match choice {
-            ControllerChoice::None => Self::None,
-            ControllerChoice::Bot(level) => Self::Bot(Bot::new(level, player, rate)),
-            ControllerChoice::Probe => Self::Probe(Probe::new(seed, player, rate)),
-            ControllerChoice::Sparring => Self::Sparring(Sparring::new(player, rate)),
-        }
+    pub fn new(choice: ControllerChoice, player: PlayerId, world: &World) -> Self {
+        let (rate, seed) = (world.setup().tick_rate, world.setup().seed);
+        Self::Player(match choice {
+            ControllerChoice::None => return Self::None,
+            ControllerChoice::Probe => return Self::Probe(Probe::new(seed, player, rate)),
+            ControllerChoice::Bot(level) => Box::new(Bot::new(level, player, rate)),
+            ControllerChoice::Sparring => Box::new(Sparring::new(player, rate)),
+            ControllerChoice::Exec(options) => Box::new(ExecBot::new(options, player, rate)),
+            ControllerChoice::Own(create) => create(world, player),
+        })
     }
 
-    /// Returns the decision of a bot or a sparring partner after the last tick of `world`, and the tick for which it
-    /// is meant.
+    /// Returns the decision of a player after the last tick of `world`, and the tick for which it is meant.
     #[must_use]
-    pub fn think(&self, world: &World) -> Option<(Tick, PlayerInput)> {
+    pub fn think(&mut self, world: &World) -> Option<(Tick, PlayerInput)> {
         let last = Tick(world.state().tick().0.checked_sub(1)?);
-        match self {
-            Self::Bot(bot) => Some((last.plus(bot.reaction()), bot.think(world))),
-            Self::Sparring(partner) => Some((last.plus(partner.reaction()), partner.think(world))),
-            Self::None | Self::Probe(_) | Self::Script(..) => None,
-        }
+        let Self::Player(player) = self else { return None };
+        let input = player.think(world);
+        Some((last.plus(player.reaction()), input))
+    }
+
+    /// Returns what the author of a player should know.
+    #[must_use]
+    pub fn report(&self) -> Option<PlayerReport> {
+        if let Self::Player(player) = self { player.report() } else { None }
     }
 
     /// Returns the command of a probe or a script that is due now, if any, and the instant for which it was
@@ -62,7 +71,7 @@ impl Controller {
     pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<(Time, Command)> {
         let due = self.acts_at(begin).filter(|&due| due <= now)?;
         match self {
-            Self::None | Self::Bot(_) | Self::Sparring(_) => None,
+            Self::None | Self::Player(_) => None,
             Self::Probe(probe) => Some((due, probe.order(world))),
             Self::Script(script, given) => {
                 let line = script.lines().get(*given)?;
@@ -76,7 +85,7 @@ impl Controller {
     #[must_use]
     pub fn acts_at(&self, begin: Time) -> Option<Time> {
         let at_us = match self {
-            Self::None | Self::Bot(_) | Self::Sparring(_) => return None,
+            Self::None | Self::Player(_) => return None,
             Self::Probe(probe) => probe.next_at_us(),
             Self::Script(script, given) => {
                 script.lines().get(*given).map(|ScriptLine { at_us, .. }| *at_us)?

@@ -8,6 +8,7 @@ mod clock;
 mod controller;
 pub mod data;
 mod deviation;
+mod exec_bot;
 mod history;
 mod internal;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use backlog::{BACKLOG_MAX, EventBacklog};
 pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, SideVerdict};
 pub use clock::MatchClock;
 pub use controller::{Controller, ControllerChoice};
+pub use exec_bot::{EXEC_WAITS_MAX, ExecBot, ExecOptions};
 pub use history::{History, MOMENTS_MAX, Moment, SAMPLES_MAX, Sample, Tally};
 pub use interpolated::Interpolated;
 pub use match_event::MatchEvent;

@@ -455,7 +455,7 @@ impl Match {
         self.interpolated = lies_behind.then(|| Interpolated::new(&world));
         self.controller = match &self.options.script {
             Some(script) => Controller::Script(script.clone(), 0),
-            None => Controller::new(choice, player, config.tick_rate, config.seed),
+            None => Controller::new(choice, player, &world),
         };
         self.roster = roster;
         let hash = world.hash();

@@ -10,6 +10,7 @@ use super::predictor::PredictionCounts;
 use super::report::DesyncReport;
 use super::sheet::MatchSheet;
 use super::stats::Latencies;
+use bot::PlayerReport;
 use net::{AuthString, MatchConfig, Roster, UpdateCounts};
 use sim::{PLAYERS_MAX, PlayerId, StateHash};
 
@@ -52,6 +53,8 @@ pub struct Summary {
     pub updates: Option<UpdateCounts>,
     /// Number of this peer's messages and commands that the server rejected.
     pub rejected: u32,
+    /// Account of the bot of this seat, if it is one of the user's own.
+    pub bot: Option<PlayerReport>,
     /// The desync report, if hashes differed.
     pub desync: Option<DesyncReport>,
     /// Diverged tick, for running it again.

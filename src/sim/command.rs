@@ -253,6 +253,49 @@ impl Command {
     }
 }
 
+/// Reason why a command is not allowed. Such a command has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandRefusal {
+    /// The match is over, or the player is out of it.
+    #[error("the match is over for this player")]
+    Over,
+    /// The command has no effect during a pause.
+    #[error("the match is paused")]
+    Paused,
+    /// The player has taken all its pauses.
+    #[error("no pause is left")]
+    NoPause,
+    /// The player's hero is dead.
+    #[error("the hero is dead")]
+    HeroDead,
+    /// No unit of the selection is a living minion of the player.
+    #[error("it names no living minion of this player")]
+    NoUnits,
+    /// The target is dead, or no enemy.
+    #[error("its target is no living enemy")]
+    NoEnemy,
+    /// The ability still cools down, for this number of ticks.
+    #[error("it is ready again in {0} ticks")]
+    NotReady(u32),
+    /// The rules have no such kind of minion.
+    #[error("the rules have no such kind of minion")]
+    NoKind,
+    /// The minion costs more than the player has.
+    #[error("it costs {cost} supply, and there are {supply}")]
+    Supply {
+        /// Cost of the minion.
+        cost: i32,
+        /// Whole supply of the player.
+        supply: i32,
+    },
+    /// The number of minions in training is at its maximum.
+    #[error("{0} minions are in training, and no more can be")]
+    TrainingFull(u8),
+    /// The number of minions, with those in training, is at its maximum.
+    #[error("there are {0} minions, and no more can be")]
+    ArmyFull(usize),
+}
+
 /// Everything that one player sends in one tick. The message around it carries the tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerInput {

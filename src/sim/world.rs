@@ -3,15 +3,15 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::command::{TickInputs, When};
+use super::command::{Command, CommandRefusal, TickInputs, When};
 use super::compiled_rules::{CompiledRules, Ground};
-use super::event::Event;
+use super::event::{Event, Events};
 use super::math::{Fx, Vec2};
 use super::phases::orders::{self, Task};
 use super::phases::scratch::Scratch;
 use super::phases::{combat, commands, control, lifecycle, movement, objectives, pause, projectiles};
 use super::rules::UnitRules;
-use super::setup::Setup;
+use super::setup::{Setup, SetupError};
 use super::space::arena::FAR;
 use super::state::{
     CAPTURED, ControlBehaviour, GameState, KindId, NoSuchField, Order, Outcome, QUEUED_MAX, StateHash, UnitId,
@@ -28,7 +28,19 @@ pub struct World {
 }
 
 impl World {
+    /// The world before tick 0, of a setup from outside.
+    ///
+    /// # Errors
+    /// As [`Setup::check`].
+    pub fn try_new(setup: Setup) -> Result<Self, SetupError> {
+        setup.check()?;
+        Ok(Self::new(setup))
+    }
+
     /// The world before tick 0.
+    ///
+    /// # Panics
+    /// If the map has fewer bases than there are seats; see [`Setup::check`].
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let ground = Ground::new(&setup);
@@ -77,6 +89,40 @@ impl World {
         let units = reserve(&mut state, &setup);
         let scratch = Scratch::with_capacity(rules.arena.obstacles.half, units);
         Self { setup, rules, state, scratch }
+    }
+
+    /// Runs one tick, if `inputs` are those of the next tick, one of each seat.
+    ///
+    /// # Errors
+    /// If they are of another tick or of another number of seats; the world is unchanged then.
+    pub fn try_step(&mut self, inputs: &TickInputs) -> Result<(), StepError> {
+        let (tick, seats) = (self.state.tick(), self.state.players.len());
+        if inputs.tick != tick {
+            return Err(StepError::Tick { found: inputs.tick, expected: tick });
+        }
+        if inputs.inputs.len() != seats {
+            return Err(StepError::Seats { found: inputs.inputs.len(), expected: seats });
+        }
+        self.step(inputs);
+        Ok(())
+    }
+
+    /// Returns why each of these commands of a player, in this order, would have no effect in the next tick; `None` for
+    /// those that would have one.
+    #[must_use]
+    pub fn refusals(&self, player: PlayerId, commands: &[Command]) -> Vec<Option<CommandRefusal>> {
+        let (mut state, mut events) = (self.state.clone(), Events::default());
+        let mut refusal = |command: &Command| {
+            let is_out = state.players.surrendered.get(player.index()).is_none_or(|&gone| gone != 0);
+            if is_out || state.outcome() != Outcome::Running {
+                return Some(CommandRefusal::Over);
+            }
+            if self.state.pause().is_some() {
+                return Some(CommandRefusal::Paused).filter(|_| !command.is_for_pauses());
+            }
+            commands::apply_command(&self.rules, &mut state, &mut events, player, command).err()
+        };
+        commands.iter().map(&mut refusal).collect()
     }
 
     /// Runs one tick. `inputs` holds this tick's input of each player; a player without one changes nothing.
@@ -238,3 +284,24 @@ fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the state is not one of a match with these seats on this map")]
 pub struct ForeignState;
+
+/// Inputs that are not those of the next tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// They are of another tick.
+    #[error("the inputs are of tick {}, and the next tick is {}", found.0, expected.0)]
+    Tick {
+        /// Tick of the inputs.
+        found: Tick,
+        /// Next tick of the world.
+        expected: Tick,
+    },
+    /// They are of another number of seats.
+    #[error("the inputs are of {found} seats, and the match has {expected}")]
+    Seats {
+        /// Number of the inputs.
+        found: usize,
+        /// Number of seats.
+        expected: usize,
+    },
+}

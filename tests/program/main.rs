@@ -8,6 +8,8 @@ mod cli;
 mod compare;
 mod compare_command;
 mod compare_page;
+#[cfg(unix)]
+mod exec_bots;
 #[cfg(target_os = "linux")]
 mod files;
 mod lab;

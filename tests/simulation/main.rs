@@ -1,6 +1,7 @@
 //! The simulation and its bots: what holds of every match, and how units, orders and ways behave.
 
 mod bots;
+mod checks;
 mod combat;
 #[path = "../common/mod.rs"]
 mod common;

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-use super::{ARCHITECTURES, BotChoice, SeatInjection, input_delay, one_of, tick_rate};
+use super::{ARCHITECTURES, BOTS, BotChoice, SeatInjection, bot, input_delay, one_of, tick_rate};
 use lab::Shard;
 use net::{Architecture, InputDelay};
 use sim::{PLAYERS_MAX, Tick, TickRate};
@@ -72,7 +72,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rules: Option<PathBuf>,
     /// Bot in every seat.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
+    #[arg(long, value_name = BOTS, default_value = "normal", value_parser = bot)]
     pub(crate) bot: BotChoice,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]

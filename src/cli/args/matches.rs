@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use super::{
-    ARCHITECTURES, BotChoice, FOREVER, Injection, Matches, Seconds, Switch, Teams, input_delay, matches,
-    one_of, seconds, seconds_or_none, seed, tick_rate, token, wait,
+    ARCHITECTURES, BOTS, BotChoice, FOREVER, Injection, Matches, Seconds, Switch, Teams, bot, input_delay,
+    matches, one_of, seconds, seconds_or_none, seed, tick_rate, token, wait,
 };
 use game::text_file::{self, TextError};
 use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
@@ -130,7 +130,7 @@ pub(crate) struct MatchArguments {
     #[command(flatten)]
     pub(crate) player: PlayerArguments,
     /// Controller of this seat: by default you in the window, `normal` without one.
-    #[arg(long, value_enum, conflicts_with = "script")]
+    #[arg(long, value_name = BOTS, value_parser = bot, conflicts_with = "script")]
     pub(crate) bot: Option<BotChoice>,
     #[command(flatten)]
     pub(crate) terms: TermsArguments,
@@ -265,7 +265,7 @@ pub(crate) struct PlayArguments {
     #[command(flatten)]
     pub(crate) player: PlayerArguments,
     /// Bot in the other seats. You play yours in the window; without one, a `normal` bot or the script does.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
+    #[arg(long, value_name = BOTS, default_value = "normal", value_parser = bot)]
     pub(crate) bot: BotChoice,
     #[command(flatten)]
     pub(crate) terms: TermsArguments,

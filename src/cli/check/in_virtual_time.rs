@@ -8,7 +8,7 @@ use super::{check_injection, first_seed, jobs};
 use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
 use crate::cli::{console, paths, setup};
-use game::{Inject, data};
+use game::{EXEC_WAITS_MAX, Inject, data};
 use lab::{Matches, Shard, Side, VirtualOptions, VirtualReport, virtual_check};
 use net::Architecture;
 use sim::Tick;
@@ -57,7 +57,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<VirtualOptions> {
         peers,
         rules: data::rules(arguments.rules.as_deref().unwrap_or(&usual))?,
         map,
-        controller: arguments.bot.controller(),
+        controller: arguments.bot.controller(EXEC_WAITS_MAX),
         input_delay: arguments.input_delay,
         is_fair: arguments.fair,
         link: link.unwrap_or_default(),
@@ -82,12 +82,10 @@ fn check_planted(options: &VirtualOptions, report: &VirtualReport) -> anyhow::Re
 
 /// Returns the command that repeats one match of this number of peers.
 fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
-    use clap::ValueEnum as _;
-    let bot = arguments.bot.to_possible_value();
+    let bot = quoted(&arguments.bot.word());
     let mut command = format!(
-        "arena check --virtual --seed {seed} --ticks {} --bot {} --peers {peers}",
+        "arena check --virtual --seed {seed} --ticks {} --bot {bot} --peers {peers}",
         arguments.ticks,
-        bot.as_ref().map_or("normal", |bot| bot.get_name())
     );
     let architecture = arguments.architecture;
     if architecture != Architecture::P2p {
@@ -114,4 +112,10 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
         }),
     );
     command
+}
+
+/// Quotes a word for a shell, if it needs it.
+fn quoted(word: &str) -> String {
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_plain { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

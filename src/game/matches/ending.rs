@@ -66,6 +66,7 @@ impl Match {
             latencies: core::mem::take(&mut self.measures.latencies),
             prediction: self.predictor.as_ref().map(|found| found.counts().clone()),
             updates: self.session.client().map(Follower::updates),
+            bot: self.controller.report(),
             rejected: self.session.client().map_or(0, Follower::rejected),
             stalls: self.measures.stalls,
             desync: self.desync.take(),

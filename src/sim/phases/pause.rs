@@ -2,7 +2,7 @@
 //! of the match and all timers stand.
 
 use super::objectives;
-use crate::command::{Command, TickInputs};
+use crate::command::{Command, CommandRefusal, TickInputs};
 use crate::compiled_rules::CompiledRules;
 use crate::state::GameState;
 use crate::tick::{PlayerId, TickRate};
@@ -44,11 +44,16 @@ pub(crate) fn hold(rules: &CompiledRules, state: &mut GameState, inputs: &TickIn
 }
 
 /// Pauses the match after this tick, if it is not paused by it already and the player has a pause left.
-pub(crate) fn begin(rate: TickRate, state: &mut GameState, player: PlayerId) {
-    if state.players.pauses[player.index()] < PAUSES_MAX && state.pause().is_none() {
-        state.players.pauses[player.index()] += 1;
-        stand(rate, state, player, PAUSE_LONGEST_MS);
+pub(crate) fn begin(rate: TickRate, state: &mut GameState, player: PlayerId) -> Result<(), CommandRefusal> {
+    if state.pause().is_some() {
+        return Err(CommandRefusal::Paused);
     }
+    if state.players.pauses[player.index()] >= PAUSES_MAX {
+        return Err(CommandRefusal::NoPause);
+    }
+    state.players.pauses[player.index()] += 1;
+    stand(rate, state, player, PAUSE_LONGEST_MS);
+    Ok(())
 }
 
 /// Counts down after this tick, since the match has stalled. Nobody is named: an outage has no author.

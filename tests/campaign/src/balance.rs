@@ -19,6 +19,7 @@ pub use shards::{BALANCE_SHARD_BYTES_MAX, BalanceShard, BalanceShardError, balan
 use serde::Serialize;
 use std::sync::Arc;
 
+use bot::PlayerCounts;
 use judge::Played;
 use lab::{Shard, jobs};
 use plan::Line;
@@ -48,6 +49,8 @@ pub struct BalanceOptions {
     /// Whether lines of equals play each seed once from every seat: a fair game then gives every seat its
     /// exact share.
     pub pairs: bool,
+    /// The command of a bot in a process of its own, for [`Suite::Own`].
+    pub bot: Option<&'static str>,
 }
 
 /// What came out. It depends on the options alone, not on the jobs.
@@ -61,6 +64,8 @@ pub struct BalanceReport {
     pub matches: u64,
     /// Ticks run in all of them.
     pub ticks: u64,
+    /// Numbers of the decisions of the own bot in all of them.
+    pub bot: PlayerCounts,
 }
 
 /// A line of matches.
@@ -119,7 +124,10 @@ fn report(options: &BalanceOptions, lines: &[Line], results: &[BoutResult]) -> B
             Played { line, results }
         })
         .collect();
+    let mut bot = PlayerCounts::default();
+    results.iter().for_each(|result| bot.add(&result.bot));
     BalanceReport {
+        bot,
         figures: judge::figures(options, &played),
         matches: results.len() as u64,
         ticks: results.iter().map(|result| u64::from(result.ticks)).sum(),

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::drama::{Drama, Observer};
-use super::newcomer::{Memory, Newcomer};
-use bot::{Bot, BotLevel, Mix};
+use super::newcomer::{Newcomer, Seated};
+use bot::{Bot, BotLevel, Mix, Player, PlayerCounts};
+use game::{EXEC_WAITS_MAX, ExecBot, ExecOptions};
 use sim::{
     Command, HeroControl, INPUT_BYTES_MAX, KindId, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput, Rules,
     SeatSetup, Setup, Tick, TickInputs, TickRate, World,
@@ -53,6 +54,8 @@ pub enum BoutPlayer {
     Bot(BotLevel),
     /// Somebody in a first match.
     Newcomer(Newcomer),
+    /// A bot in a process of its own, by its command.
+    Exec(&'static str),
 }
 
 /// What came of it.
@@ -66,6 +69,8 @@ pub struct BoutResult {
     pub ticks: u32,
     /// How it went.
     pub drama: Drama,
+    /// Numbers of the decisions of bots in processes of their own.
+    pub bot: PlayerCounts,
 }
 
 impl Bout {
@@ -79,8 +84,13 @@ impl Bout {
             run.step();
             observer.see(run.world(), &run.inputs);
         }
+        let mut bot = PlayerCounts::default();
+        for report in run.chairs.iter().filter_map(|chair| chair.player.report()) {
+            bot.add(&report.counts);
+        }
         let state = run.world.state();
         BoutResult {
+            bot,
             outcome: state.outcome(),
             winner: state.winner(),
             ticks: state.tick().0,
@@ -116,9 +126,14 @@ impl BoutRun {
             Chair::new(match seat.player {
                 BoutPlayer::Bot(level) => {
                     let bot = Bot::new(level, player, bout.tick_rate);
-                    Mind::Bot(bot.with_mix(seat.mix).with_key(seat.key))
+                    Box::new(bot.with_mix(seat.mix).with_key(seat.key))
                 }
-                BoutPlayer::Newcomer(newcomer) => Mind::Newcomer(newcomer, player, Memory::default()),
+                BoutPlayer::Newcomer(newcomer) => Box::new(Seated::new(newcomer, player, bout.tick_rate)),
+                BoutPlayer::Exec(command) => {
+                    let log = |line: &str| eprintln!("{line}");
+                    let options = ExecOptions { command, waits: EXEC_WAITS_MAX, log };
+                    Box::new(ExecBot::new(options, player, bout.tick_rate))
+                }
             })
         };
         Self {
@@ -150,37 +165,26 @@ impl BoutRun {
     }
 }
 
-#[derive(Debug)]
-enum Mind {
-    Bot(Bot),
-    Newcomer(Newcomer, PlayerId, Memory),
-}
-
 /// A player, and what it has said that waits for its tick.
 #[derive(Debug)]
 struct Chair {
-    mind: Mind,
+    player: Box<dyn Player>,
     hero: HeroControl,
     heroes: VecDeque<(Tick, HeroControl)>,
     commands: VecDeque<(Tick, Command)>,
 }
 
 impl Chair {
-    fn new(mind: Mind) -> Self {
+    fn new(player: Box<dyn Player>) -> Self {
         let hero = HeroControl::default();
-        Self { mind, hero, heroes: VecDeque::new(), commands: VecDeque::new() }
+        Self { player, hero, heroes: VecDeque::new(), commands: VecDeque::new() }
     }
 
     /// Lets the player see `tick`, which has run. What it wants comes its reaction time later, as in
     /// [`game::Controller::think`]; a control it no longer holds it lets go of.
     fn think(&mut self, tick: Tick, world: &World) {
-        let (reaction, wants) = match &mut self.mind {
-            Mind::Bot(bot) => (bot.reaction(), bot.think(world)),
-            Mind::Newcomer(newcomer, player, memory) => {
-                (Newcomer::reaction(world.setup().tick_rate), newcomer.think(memory, world, *player))
-            }
-        };
-        let wish = tick.plus(reaction);
+        let wants = self.player.think(world);
+        let wish = tick.plus(self.player.reaction());
         self.heroes.push_back((wish, wants.hero));
         self.commands.extend(wants.commands.into_iter().map(|command| (wish, command)));
     }

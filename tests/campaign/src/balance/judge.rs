@@ -71,6 +71,7 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
                 Suite::Counters => figures.push(one.figure("the first wins", one.side_share(0), None)),
                 Suite::Drama => figures.extend(one.drama(options.tick_rate)),
                 Suite::Fights => figures.extend(one.fights(options.tick_rate)),
+                Suite::Own => figures.push(one.figure("the own bot wins", one.side_share(0), None)),
                 Suite::Newcomers => figures.extend(one.newcomer(options.tick_rate)),
             }
         }
@@ -78,7 +79,7 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
             Suite::Seats => figures.extend(seat_bias(played)),
             Suite::Counters => figures.extend(counters(options, played)),
             Suite::Newcomers => figures.extend(options.maps.iter().flat_map(|map| gains(map, played))),
-            Suite::Mirror | Suite::Heroes | Suite::Levels | Suite::Drama | Suite::Fights => {}
+            Suite::Mirror | Suite::Heroes | Suite::Levels | Suite::Drama | Suite::Fights | Suite::Own => {}
         }
     }
     figures.extend(endings(played));

@@ -1,6 +1,7 @@
 //! People who play by a simple plan, as programs: in their first match against the easy bot, and with more and more
 //! command of their minions against the normal one.
 
+use bot::Player;
 use lab::named;
 use sim::math::{Fx, Vec2, dist2, square};
 use sim::{
@@ -107,6 +108,31 @@ impl Newcomer {
             input.commands.extend(kinds.rev().nth(turn).and_then(|kind| train(world, player, kind)));
         }
         input
+    }
+}
+
+/// A newcomer in a seat, with what it remembers.
+#[derive(Debug)]
+pub(super) struct Seated {
+    newcomer: Newcomer,
+    player: PlayerId,
+    rate: TickRate,
+    memory: Memory,
+}
+
+impl Seated {
+    pub(super) fn new(newcomer: Newcomer, player: PlayerId, rate: TickRate) -> Self {
+        Self { newcomer, player, rate, memory: Memory::default() }
+    }
+}
+
+impl Player for Seated {
+    fn think(&mut self, world: &World) -> PlayerInput {
+        self.newcomer.think(&mut self.memory, world, self.player)
+    }
+
+    fn reaction(&self) -> u32 {
+        Newcomer::reaction(self.rate)
     }
 }
 

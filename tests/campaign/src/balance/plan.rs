@@ -30,6 +30,8 @@ named! {
         Fights = "fights",
         /// How people with a simple plan fare, in their first match and later.
         Newcomers = "newcomers",
+        /// A bot of the user's own against every level.
+        Own = "own",
     }
 }
 
@@ -193,6 +195,12 @@ impl Plan<'_> {
             line.first_seed = *seed.get_or_insert(line.first_seed);
         }
         self.add(map, Suite::Fights, "hard v hard", duels(rules, [Hard; 2]));
+        if let Some(command) = self.options.bot {
+            for (level, name) in [(Easy, "own v easy"), (Normal, "own v normal"), (Hard, "own v hard")] {
+                let players = [BoutPlayer::Exec(command), BoutPlayer::Bot(level)];
+                self.add(map, Suite::Own, name, pairs(rules, players));
+            }
+        }
     }
 
     fn add_four_seats(&mut self, map: &Arc<Map>) {

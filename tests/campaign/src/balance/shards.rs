@@ -94,12 +94,12 @@ pub fn merged(options: &BalanceOptions, shards: &[BalanceShard]) -> Result<Balan
 
 /// What a sweep plays, in words.
 fn sweep(options: &BalanceOptions) -> String {
-    let BalanceOptions { matches, seed, tick_rate, rules, maps, suites, pairs, .. } = options;
+    let BalanceOptions { matches, seed, tick_rate, rules, maps, suites, pairs, bot, .. } = options;
     let maps = maps.iter().map(|map| format!("{} ({:016x})", map.name, sim::fingerprint(&**map)));
     let maps: Vec<String> = maps.collect();
     let suites: Vec<&str> = suites.iter().map(|suite| suite.as_str()).collect();
     format!(
-        "{matches} matches from seed {seed} at {} ticks/s, rules {} ({:016x}), maps {}, suites {}, pairs {pairs}, version {}",
+        "{matches} matches from seed {seed} at {} ticks/s, rules {} ({:016x}), maps {}, suites {}, pairs {pairs}, bot {bot:?}, version {}",
         tick_rate.hz(),
         rules.name,
         sim::fingerprint(&**rules),
@@ -156,6 +156,7 @@ mod tests {
             maps: vec![data::map("duel").expect("built in")],
             suites: vec![Suite::Levels],
             pairs: false,
+            bot: None,
         }
     }
 

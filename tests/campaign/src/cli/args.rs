@@ -168,6 +168,9 @@ pub(crate) struct BalanceArguments {
     /// What to measure.
     #[arg(long, default_value = "all", value_parser = one_of(&SUITES))]
     pub(crate) suite: &'static [Suite],
+    /// Measure a bot of your own against every level, instead: a command that runs it in a process of its own.
+    #[arg(long, value_name = "exec:COMMAND", value_parser = exec_bot, conflicts_with = "suite")]
+    pub(crate) bot: Option<&'static str>,
     /// Play each seed of line-ups of equals once from every seat, with the same luck: shows a bias of the
     /// seat itself, however few matches.
     #[arg(long)]
@@ -187,6 +190,13 @@ pub(crate) struct BalanceArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Reads `exec:COMMAND`; the command is kept for as long as the program runs.
+fn exec_bot(text: &str) -> Result<&'static str, String> {
+    let command = text.strip_prefix("exec:").filter(|command| !command.trim().is_empty());
+    let command = command.ok_or("expected exec:COMMAND, such as 'exec:python3 bot.py'")?;
+    Ok(command.to_owned().leak())
 }
 
 impl PlayedArguments {

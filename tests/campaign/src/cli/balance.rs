@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use super::args::BalanceArguments;
 use super::console::{self, found, print};
+use bot::PlayerCounts;
 use campaign::balance::{
-    BALANCE_SHARD_BYTES_MAX, BalanceOptions, BalanceReport, BalanceShard, Figure, Unit, Verdict, balance,
-    balance_shard, merged,
+    BALANCE_SHARD_BYTES_MAX, BalanceOptions, BalanceReport, BalanceShard, Figure, Suite, Unit, Verdict,
+    balance, balance_shard, merged,
 };
 use game::{data, text_file};
 use sim::{Map, TickRate};
@@ -48,7 +49,7 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
         "no line of this suite fits these maps: all but `seats` need two bases"
     );
     let pace = Pace::new(&report, options.tick_rate, began.elapsed().as_secs_f64());
-    let text = || format!("{}\n{}", table(&report), summary(&report, &pace));
+    let text = || format!("{}\n{}{}", table(&report), summary(&report, &pace), bot_line(&options, &report));
     print(arguments.json, || as_json(&options, &report, &pace), text);
     let fails = report.figures.iter().any(|figure| figure.verdict() == Some(Verdict::Fails));
     Ok(found(arguments.check && fails))
@@ -78,7 +79,8 @@ fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
         tick_rate: arguments.tick_rate,
         rules: data::rules(&arguments.rules)?,
         maps,
-        suites: arguments.suite.to_vec(),
+        suites: if arguments.bot.is_some() { vec![Suite::Own] } else { arguments.suite.to_vec() },
+        bot: arguments.bot,
         pairs: arguments.pairs,
     })
 }
@@ -113,6 +115,7 @@ fn as_json(options: &BalanceOptions, report: &BalanceReport, pace: &Pace) -> Val
         "lines": report.lines,
         "matches": report.matches,
         "ticks": report.ticks,
+        "bot": options.bot.map(|_| report.bot),
         "tick_rate": options.tick_rate.hz(),
         "rules": options.rules.name,
         "seed": options.seed,
@@ -173,6 +176,14 @@ fn summary(report: &BalanceReport, pace: &Pace) -> String {
         pace.matches_per_s,
         pace.x_real_time
     )
+}
+
+/// Returns what came of the decisions of the own bot, if one played.
+fn bot_line(options: &BalanceOptions, report: &BalanceReport) -> String {
+    let PlayerCounts { thinks, late, invalid, refused } = report.bot;
+    options.bot.map_or_else(String::new, |_| {
+        format!("\nbot: {thinks} thinks, {late} late, {invalid} invalid; {refused} commands refused")
+    })
 }
 
 /// Returns the worst verdict.

@@ -26,6 +26,7 @@ fn options(matches: u32, suite: Suite) -> BalanceOptions {
         maps: vec![data::map("duel").expect("built in")],
         suites: vec![suite],
         pairs: false,
+        bot: None,
     }
 }
 
