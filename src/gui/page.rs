@@ -285,8 +285,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Draws a slider from 0 to 100 with its value in words. It is dragged, or moved by the arrow keys in increments of `step` while it has
-    /// focus.
+    /// Draws a slider from 0 to 100 that shows `text`. It is dragged, or moved by the arrow keys in increments of 5 while
+    /// it has focus.
     pub(crate) fn slider(&mut self, name: &str, rect: Rect, value: &mut u8, text: &str) {
         const STEP: u8 = 5;
         let id = egui::Id::new((&self.parent, name));
