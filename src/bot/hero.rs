@@ -3,10 +3,7 @@
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, View, give, is_within};
 use sim::math::{Angle, Fx, Vec2, dist2};
-use sim::{AttackBehaviour, Command, Order, Target, UnitId};
-
-/// Distances between which a hero with a sword dashes at its enemy, in tiles.
-const CHARGE: (i32, i32) = (3, 6);
+use sim::{Command, Order, Target, UnitId};
 
 pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     let Some(hero) = view.hero else { return };
@@ -30,13 +27,6 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
             let id = view.state.units.id[foe];
             if view.state.units.order[hero] != Order::Attack || view.state.units.quarry[hero] != id {
                 give(orders, Command::HeroAttack(id));
-            }
-            let to = view.at(foe);
-            if view.attack(hero) == AttackBehaviour::Swordsman
-                && !is_within(at, to, CHARGE.0)
-                && is_within(at, to, CHARGE.1)
-            {
-                dash(view, orders, at, to);
             }
         }
         None => go(view, orders, hero, pace(view, plan, hero)),

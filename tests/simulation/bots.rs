@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::common::{BotMatch, setup};
 use bot::{Bot, BotLevel, Probe};
-use sim::math::{Angle, Fx, dist2, square};
+use sim::math::{Fx, dist2, square};
 use sim::*;
 
 #[test]
@@ -136,29 +136,6 @@ fn bots_send_riders_at_archers() {
     let (units, quarry) = sent.first().expect("an attack");
     assert_eq!(*quarry, archer);
     assert!(units.iter().all(|unit| riders.contains(unit)) && !units.is_empty());
-}
-
-#[test]
-fn a_bots_hero_with_a_sword_dashes_at_an_enemy_that_a_dash_reaches() {
-    let dashes = |hero: u8, tiles: i32| {
-        let mut setup = setup("standard", "standard", 1, 60, false);
-        setup.seats[0].hero = KindId(hero);
-        let mut world = World::new(setup);
-        let from = world.state().position(world.state().hero(PlayerId(0)).expect("a hero"));
-        let at = sim::math::Vec2 { x: from.x + Fx::from_num(tiles), ..from };
-        world.spawn_minion(PlayerId(1), KindId(1), at).expect("room");
-        let bot = Bot::new(BotLevel::Hard, PlayerId(0), TickRate::HZ_60);
-        let mut given = Vec::new();
-        // A hard bot decides once in 8 ticks.
-        for _ in 0..8 {
-            given.extend(bot.think(&world).commands);
-            world.step(&TickInputs::idle(world.state().tick(), 2));
-        }
-        assert!(given.iter().any(|command| matches!(command, Command::HeroAttack(_))), "{given:?}");
-        given.iter().any(|command| *command == Command::Dash(Angle(0)))
-    };
-    assert_eq!([2, 4, 7].map(|tiles| dashes(0, tiles)), [false, true, false], "a sword");
-    assert_eq!([2, 4, 7].map(|tiles| dashes(1, tiles)), [false; 3], "a bow");
 }
 
 #[test]

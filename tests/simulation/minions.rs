@@ -419,12 +419,12 @@ fn a_hero_walks_at_the_pace_of_the_slowest_minion_that_follows_it_nearby() {
         let way = sim::math::length(field.world.state().position(hero) - from);
         (way * Fx::from_num(10)).round().to_num::<i32>()
     };
-    // Tenths of a tile in a second: 3.2 of the archer, 4.6 of the hero.
+    // Tenths of a tile in a second: 3.2 of the archer, 4.2 of the hero.
     assert_eq!(walked(8_000, (ME, (-24, 2)), true), 32);
-    assert_eq!(walked(8_000, (ME, (-24, 2)), false), 46, "who holds does not follow");
-    assert_eq!(walked(8_000, (FOE, (-29, 2)), true), 46, "an enemy follows somebody else");
-    assert_eq!(walked(8_000, (ME, (-24, -14)), true), 46, "too far behind");
-    assert_eq!(walked(0, (ME, (-24, 2)), true), 46, "each at its own speed");
+    assert_eq!(walked(8_000, (ME, (-24, 2)), false), 42, "who holds does not follow");
+    assert_eq!(walked(8_000, (FOE, (-29, 2)), true), 42, "an enemy follows somebody else");
+    assert_eq!(walked(8_000, (ME, (-24, -14)), true), 42, "too far behind");
+    assert_eq!(walked(0, (ME, (-24, 2)), true), 42, "each at its own speed");
 }
 
 #[test]

@@ -63,8 +63,9 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
     window.assert_tidy("tooltip");
     window.wait_for("supply", |shown| training(shown, "supply").as_u64() >= Some(3));
     window.press("1");
-    window
-        .wait_for("an archer in training", |shown| training(shown, "training") == serde_json::json!([0, 1]));
+    window.wait_for("an archer in training", |shown| {
+        training(shown, "training") == serde_json::json!([0, 1, 0])
+    });
     window.picture("training");
     // More than there is supply for, or than the queue takes.
     for _ in 0..8 {
@@ -82,9 +83,11 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
     );
     // A right click repeats; once more, and it does not.
     window.press("3");
-    window.wait_for("repeat", |shown| training(shown, "repeats") == serde_json::json!([false, true]));
+    window.wait_for("repeat", |shown| training(shown, "repeats") == serde_json::json!([false, true, false]));
     window.key("shift+n");
-    window.wait_for("no repeat", |shown| training(shown, "repeats") == serde_json::json!([false, false]));
+    window.wait_for("no repeat", |shown| {
+        training(shown, "repeats") == serde_json::json!([false, false, false])
+    });
     assert_eq!(window.shown()["match"]["orders"][0], "Follow", "a click on a button is no order");
     window.close();
     window.wait_end();
@@ -98,7 +101,7 @@ fn practice_against_easy_trains_by_itself_and_waits_for_its_menu() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("repeats", "1920x1080", None, &["play", "--bot", "easy"]);
     let shown = window.wait_tick(1);
-    assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false]));
+    assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false, false]));
     window.point(middle_of(&window, "economy: archer"));
     window.press("3");
     let both = |shown: &Value| shown["match"]["minions"].as_array().is_some_and(|minions| minions.len() >= 7);

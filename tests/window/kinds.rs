@@ -19,7 +19,7 @@ fn rules(more: usize) -> String {
 fn a_kind_of_a_rules_file_has_a_button_and_keys() {
     let Some(_turn) = turn() else { return };
     for (name, more, size) in
-        [("a kind", 1, "1280x720"), ("kinds", 4, "1280x720"), ("kinds in little room", 4, "960x540")]
+        [("a kind", 1, "1280x720"), ("kinds", 3, "1280x720"), ("kinds in little room", 3, "960x540")]
     {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("pikes.toml");
@@ -32,8 +32,8 @@ fn a_kind_of_a_rules_file_has_a_button_and_keys() {
         window.assert_tidy("tooltip");
         window.picture("tooltip");
         window.key("o");
-        window.wait_for("a pikeman in training", |shown| training(shown, "training")[2] == 1);
-        window.wait_for("a pikeman", |shown| training(shown, "training")[2] == 0);
+        window.wait_for("a pikeman in training", |shown| training(shown, "training")[3] == 1);
+        window.wait_for("a pikeman", |shown| training(shown, "training")[3] == 0);
         window.key("u");
         window.wait_for("the pikeman selected", |shown| shown["match"]["selected"] == 1);
         window.assert_tidy("selection");

@@ -119,7 +119,7 @@ fn play_for_a_while(window: &Window) {
         let orders = shown["match"]["orders"].as_array();
         orders.is_some_and(|all| all.iter().filter(|&one| one == order).count() >= 5)
     };
-    window.wait_for("minions that go", |shown| has_order(shown, "Move"));
+    window.wait_for("minions that go", |shown| has_order(shown, "AttackMove"));
     window.key("x");
     window.wait_for("minions that stop", |shown| has_order(shown, "Idle"));
     window.drag([20.0, 80.0], [700.0, 640.0]);

@@ -117,6 +117,7 @@ follow-the-hero = "F7"
 all-minions = "F8"
 all-archers = "F9"
 all-swordsmen = "F10"
+all-riders = "F4"
 group-1 = "6"
 group-2 = "7"
 group-3 = "8"
@@ -124,6 +125,7 @@ group-4 = "9"
 group-5 = "0"
 train-a-swordsman = "G"
 train-an-archer = "H"
+train-a-rider = "N"
 follow-with-the-view = "M"
 last-alert = "Home"
 pause = "End"
@@ -185,7 +187,11 @@ fn every_row_of_the_table_has_its_effect_on_another_key() {
     window.wait_for("supply", |shown| shown["match"]["training"]["supply"].as_u64() >= Some(3));
     window.key("g");
     window.wait_for("a swordsman", |shown| shown["match"]["training"]["training"][0] == 1);
-    let repeats = |shown: &Value| shown["match"]["training"]["repeats"] == serde_json::json!([false, true]);
+    window.wait_for("supply", |shown| shown["match"]["training"]["supply"].as_u64() >= Some(3));
+    window.key("n");
+    window.wait_for("a rider", |shown| shown["match"]["training"]["training"][2] == 1);
+    let repeats =
+        |shown: &Value| shown["match"]["training"]["repeats"] == serde_json::json!([false, true, false]);
     window.key("shift+h");
     window.wait_for("archers again and again", repeats);
     the_window_obeys_other_keys(&window);
@@ -249,7 +255,7 @@ fn with_the_second_preset_a_right_click_moves_the_hero() {
     window.key("e");
     window.press("3");
     window.wait_for("a hero that goes", |shown| shown["match"]["hero"][0].as_f64() > Some(before + 20.0));
-    window.wait_for("minions that go, too", |shown| shown["match"]["orders"][0] == "Move");
+    window.wait_for("minions that go, too", |shown| shown["match"]["orders"][0] == "AttackMove");
     for (key, order) in [("s", "Idle"), ("h", "Hold")] {
         window.key(key);
         window.wait_for(order, |shown| shown["match"]["orders"][0] == order);

@@ -317,7 +317,7 @@ mod tests {
             ("attack = \"archer\"", "attack = \"archer\"\nglyph = \"x\"", "glyph = \"x\"", "expected "),
             ("cost = 3\n", "", "", "missing field `cost`"),
             ("capture = 0.3", "capture = 10.1", "capture = 10.1", "10.1 is not from 0 to 10"),
-            ("hp = 450", "cost = 3\nhp = 450", "cost = 3\nhp = 450", "unknown field `cost`"),
+            ("hp = 300", "cost = 3\nhp = 300", "cost = 3\nhp = 300", "unknown field `cost`"),
         ] {
             let error = rules_error(from, to);
             assert!(error.contains(why), "{to}: {error}");

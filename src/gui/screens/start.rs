@@ -16,8 +16,8 @@ use crate::gui::theme;
 use game::data::TUTORIAL;
 
 /// Size of the plate with everything on it, in points.
-const SIZE: [f32; 2] = [452.0, 424.0];
-const ROW: f32 = 42.0;
+const SIZE: [f32; 2] = [452.0, 402.0];
+const ROW: f32 = 38.0;
 
 pub(crate) struct StartScreen {
     pub(super) attract: Attract,
@@ -87,7 +87,7 @@ impl StartScreen {
             rect
         };
         you_are(&mut context.settings, page, row(38.0, 5.0));
-        heading(page, "hero about", row(17.0, 10.0), &about_hero(&context.settings));
+        heading(page, "hero about", row(17.0, 8.0), &about_hero(&context.settings));
         next = self.return_or_learn(context, page, row(ROW, 10.0)).or(next);
         let has_learned = context.settings.has_learned || context.settings.has_won;
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
