@@ -20,7 +20,7 @@ use zeroize::Zeroize as _;
 
 use super::admission::{Admission, AdmissionRules, READY_WITHIN};
 use super::agreed::{Agreed, Handover};
-use super::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
+use super::chat::{ChatLimit, TooManyLines};
 use super::lobby::LobbyNews;
 use super::next::next_config;
 use super::peers::{Heard, Peers};
@@ -358,25 +358,16 @@ impl Host {
             return Ok(());
         };
         own.chat.take(self.now)?;
-        self.pass_on(Chat { from: self.player(), text });
+        let line = Chat { from: self.player(), text };
+        self.peers.pass_on(&line, &mut self.out);
         Ok(())
     }
 
     fn on_chat(&mut self, player: PlayerId, line: Chat) -> Handled {
         let guest = self.guests[player].as_mut().filter(|_| line.from == player).ok_or(OutOfPlace)?;
         guest.chat.take(self.now).map_err(|_| DropCause::RateLimited)?;
-        self.pass_on(line);
+        self.peers.pass_on(&line, &mut self.out);
         Ok(())
-    }
-
-    /// Sends a line to all but its author.
-    fn pass_on(&mut self, line: Chat) {
-        for player in self.peers.players().collect::<Seats>().iter().filter(|&player| player != line.from) {
-            if self.peers.get(player).is_some_and(|to| to.queued() < LINES_WAITING_MAX) {
-                self.peers.send(player, PacketId::Chat, &line, &mut self.out);
-            }
-        }
-        self.out.event(Event::Said { player: line.from, text: line.text });
     }
 
     /// Whether tick 0 is agreed: the room becomes a match by [`Self::into_started`].
@@ -422,8 +413,14 @@ impl Host {
         }
         self.again = (!self.terms.reopens()).then(Seats::default);
         self.phase = Phase::Gathering;
-        if self.terms.reopens() {
-            self.reopen();
+        let of_guests = if self.terms.reopens() { self.seated() } else { Seats::default() };
+        for player in of_guests.iter() {
+            let guest = self.guests[player].as_ref().filter(|_| self.peers.get(player).is_some());
+            match guest.and_then(|guest| guest.addresses.first()) {
+                // It has as long to get ready as at first.
+                Some(&from) => self.reception.seated(self.now, from, player),
+                None => self.vacate(player),
+            }
         }
     }
 
@@ -436,11 +433,6 @@ impl Host {
     /// Takes the room off the lists: it answers no search any more.
     pub(crate) fn unlist(&mut self) {
         self.reception.beacon = None;
-    }
-
-    /// Whether guests may come and go after a match, too.
-    pub(crate) fn reopens(&self) -> bool {
-        self.terms.reopens()
     }
 
     /// Whether a match was played here and all may get ready for the next one.

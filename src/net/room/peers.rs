@@ -3,13 +3,14 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
+use super::chat::LINES_WAITING_MAX;
 use crate::connection::protection::OpeningRoom;
 use crate::connection::{Connection, SILENT_AFTER};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace};
 use crate::event::{Event, LinkStatus};
 use crate::outbox::{Outbox, Source};
 use crate::time::Time;
-use crate::wire::message::{PacketId, Ping, Pong, decode};
+use crate::wire::message::{Chat, PacketId, Ping, Pong, Seats, decode};
 use crate::wire::sealed::connection_id;
 use sim::{PLAYERS_MAX, PlayerId};
 
@@ -36,6 +37,16 @@ impl Peers {
     /// No connections.
     pub(crate) const fn new(unknown_loss: u16) -> Self {
         Self { peers: ArrayVec::new_const(), unknown_loss }
+    }
+
+    /// Sends a line of chat to all but its author, and reports it.
+    pub(crate) fn pass_on(&mut self, line: &Chat, out: &mut Outbox) {
+        for player in self.players().collect::<Seats>().iter().filter(|&player| player != line.from) {
+            if self.get(player).is_some_and(|to| to.queued() < LINES_WAITING_MAX) {
+                self.send(player, PacketId::Chat, line, out);
+            }
+        }
+        out.event(Event::Said { player: line.from, text: line.text });
     }
 
     /// The players, in the order in which their connections were made.

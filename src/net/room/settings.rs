@@ -114,6 +114,13 @@ pub struct ServerConfig {
     pub bits_per_s: u64,
 }
 
+impl ServerConfig {
+    /// Whether guests may come and go between two matches: unless a player hosts at the server's computer.
+    pub(crate) const fn reopens(&self) -> bool {
+        self.host.is_none()
+    }
+}
+
 /// Settings that a guest requests. The host decides those that are `None`.
 #[derive(Clone, Debug)]
 pub struct GuestConfig {

@@ -162,7 +162,7 @@ impl Authority {
     /// A silent client's seat is no longer kept.
     pub(super) fn lose(&mut self, seat: usize) {
         if matches!(self.phase, Phase::Over) {
-            if !self.room.reopens() {
+            if !self.settings.reopens() {
                 self.close(End::Finished);
             }
         } else {
@@ -225,7 +225,7 @@ impl Authority {
         let stays = end == End::Finished && self.keeps_room();
         if is_closing {
             let know_all = here().all(|client| client.link.connection.is_idle());
-            let is_known = know_all || self.room.reopens() && is_due(Timer::Close);
+            let is_known = know_all || self.settings.reopens() && is_due(Timer::Close);
             if stays && is_known {
                 self.phase = Phase::Over;
                 self.timers.set(Timer::Close, None);
@@ -260,7 +260,7 @@ impl Authority {
 
     /// Whether the room stays for another match: all players do, or others may come.
     fn keeps_room(&self) -> bool {
-        self.settings.stays && (self.room.reopens() || self.all_stay())
+        self.settings.stays && (self.settings.reopens() || self.all_stay())
     }
 
     /// Whether all players are still here and stay for another match.
@@ -277,7 +277,7 @@ impl Authority {
             client.standing == Standing::Here && (client.link.stays || !client.link.said_bye)
         };
         let mut clients = self.clients.iter();
-        let awaits = if self.room.reopens() {
+        let awaits = if self.settings.reopens() {
             clients.flatten().any(|client| client.standing == Standing::Here && !client.link.said_bye)
         } else {
             clients.all(|client| client.as_ref().is_some_and(may_stay)) && !self.all_stay()

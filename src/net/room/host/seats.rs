@@ -111,14 +111,11 @@ impl Host {
     }
 
     /// The seat of the player at this computer, which nobody else can take.
-    fn own_seat(&self) -> Seats {
-        let has_own = self.own.is_some() || self.terms.reserved.is_some();
-        if has_own { Seats::one(PlayerId(0)) } else { Seats::default() }
-    }
-
     /// The seats as they are.
     pub(super) fn occupancy(&self) -> Occupancy {
-        let (seated, own) = (self.seated(), self.own_seat());
+        let has_own = self.own.is_some() || self.terms.reserved.is_some();
+        let own = if has_own { Seats::one(PlayerId(0)) } else { Seats::default() };
+        let seated = self.seated();
         let is_unready =
             |player: &PlayerId| self.guests[*player].as_ref().is_some_and(|guest| !guest.is_ready);
         let unready = seated.iter().filter(is_unready).collect::<Seats>().difference(own);
@@ -221,19 +218,17 @@ impl Host {
 
     /// The seats as all are told.
     pub(super) fn lobby(&self) -> Lobby {
-        let seats = self.terms.teams.iter().zip(0..);
-        Lobby { seats: seats.map(|(&team, seat)| self.lobby_seat(PlayerId(seat), team)).collect() }
-    }
-
-    fn lobby_seat(&self, player: PlayerId, team: u8) -> Option<LobbySeat> {
-        if let Some(own) = self.own.as_ref().filter(|_| player == self.player()) {
-            let seat = SeatInfo { name: own.settings.name, hero: own.settings.hero, team };
-            return Some(LobbySeat { seat, is_ready: own.settings.is_ready, rtt_ms: None, words: None });
-        }
-        let (guest, connection) = (self.guests[player].as_ref()?, self.peers.get(player)?);
-        let (rtt_us, words) = (connection.rtt.smoothed_us(), connection.protection.words());
-        let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
-        Some(LobbySeat { seat: guest.seat, is_ready: guest.is_ready, rtt_ms, words })
+        let taken = |(&team, player): (&u8, PlayerId)| {
+            if let Some(own) = self.own.as_ref().filter(|_| player == self.player()) {
+                let seat = SeatInfo { name: own.settings.name, hero: own.settings.hero, team };
+                return Some(LobbySeat { seat, is_ready: own.settings.is_ready, rtt_ms: None, words: None });
+            }
+            let (guest, connection) = (self.guests[player].as_ref()?, self.peers.get(player)?);
+            let (rtt_us, words) = (connection.rtt.smoothed_us(), connection.protection.words());
+            let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
+            Some(LobbySeat { seat: guest.seat, is_ready: guest.is_ready, rtt_ms, words })
+        };
+        Lobby { seats: self.terms.teams.iter().zip((0..).map(PlayerId)).map(taken).collect() }
     }
 
     /// Tells the guests and the caller what has changed.
@@ -352,19 +347,8 @@ impl Host {
         }
     }
 
-    /// After a match: frees the seats of those who have left. The others have as long to get ready as at first.
-    pub(super) fn reopen(&mut self) {
-        for player in self.seated().iter() {
-            let guest = self.guests[player].as_ref().filter(|_| self.peers.get(player).is_some());
-            match guest.and_then(|guest| guest.addresses.first()) {
-                Some(&from) => self.reception.seated(self.now, from, player),
-                None => self.vacate(player),
-            }
-        }
-    }
-
     /// Frees a seat; the room is open again.
-    fn vacate(&mut self, player: PlayerId) {
+    pub(super) fn vacate(&mut self, player: PlayerId) {
         if let Phase::Seating { since, .. } = self.phase {
             // Time in which all seats were taken does not count as waiting.
             self.reception.extend(self.now.since(since));

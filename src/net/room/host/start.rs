@@ -36,7 +36,7 @@ impl Host {
                 .map(|guest| guest.map(|it| it.addresses.clone()).unwrap_or_default())
                 .collect(),
             public_keys: guests().map(|guest| guest.map(|it| it.public_key).unwrap_or_default()).collect(),
-            signing_keys: self.signing_keys(lobby.seats.len()),
+            signing_keys: signing_keys(self, lobby.seats.len()),
             words: words.map(Option::unwrap_or_default).collect(),
         };
         // A guest must be able to distinguish its links by their ids.
@@ -52,17 +52,6 @@ impl Host {
         self.out.event(Event::Words(table_words(&seating, None)));
         self.out.event(Event::Prepare { roster: seating.roster.clone() });
         self.phase = Phase::Preparing(Box::new(seating));
-    }
-
-    /// The public keys that verify the signatures of all seats; none where nothing is signed.
-    fn signing_keys(&self, seats: usize) -> ArrayVec<SigningKey, PLAYERS_MAX> {
-        let Some(own) = self.own.as_ref().filter(|_| seats >= SIGNED_SEATS_MIN && !self.terms.is_served())
-        else {
-            return ArrayVec::new();
-        };
-        let key =
-            |player| self.guests[player].as_ref().map_or(own.signer.public(), |guest| guest.signing_key);
-        (0..seats as u8).map(PlayerId).map(key).collect()
     }
 
     /// Reports that the world before tick 0 is built, with its hash. Has no effect if a guest has left since
@@ -139,6 +128,15 @@ impl Host {
         let (seat, other) = (worst.min(other), worst.max(other));
         self.dismiss(worst, &Bye::Unreachable { seat, other }, End::Unreachable(seat, other));
     }
+}
+
+/// The public keys that verify the signatures of all seats of a room; none where nothing is signed.
+fn signing_keys(host: &Host, seats: usize) -> ArrayVec<SigningKey, PLAYERS_MAX> {
+    let Some(own) = host.own.as_ref().filter(|_| seats >= SIGNED_SEATS_MIN && !host.terms.is_served()) else {
+        return ArrayVec::new();
+    };
+    let key = |player| host.guests[player].as_ref().map_or(own.signer.public(), |guest| guest.signing_key);
+    (0..seats as u8).map(PlayerId).map(key).collect()
 }
 
 impl Guest {
