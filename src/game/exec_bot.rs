@@ -11,6 +11,7 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 use crossbeam_channel::RecvTimeoutError;
 use serde::Deserialize;
+use std::time::Instant;
 
 use self::process::{ANSWER_BYTES_MAX, Log, Process};
 use crate::text_file::Escaped;
@@ -97,8 +98,9 @@ impl ExecBot {
         let answers = process.answers.clone();
         // What was waited for in vain once is not waited for again.
         let waits = if self.is_late { Duration::ZERO } else { self.options.waits };
+        let until = Instant::now().checked_add(waits).expect("some seconds");
         for _ in 0..LINES_MAX {
-            let line = match answers.recv_timeout(waits) {
+            let line = match answers.recv_deadline(until) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => {
@@ -238,4 +240,32 @@ fn quoted(text: &str) -> String {
     let cut: String = text.chars().take(QUOTED_MAX).collect();
     let rest = if cut.len() < text.len() { "…" } else { "" };
     format!("{}{rest}", Escaped(&cut))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use sim::{SeatSetup, Setup, TickInputs};
+
+    #[test]
+    fn old_answers_do_not_prolong_the_wait_for_the_present_one() {
+        let seat = |team| SeatSetup { hero: sim::KindId(0), team };
+        let mut world = World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: crate::data::rules("standard").expect("built in"),
+            map: crate::data::map("standard").expect("built in"),
+        });
+        // Each line comes within the limit of an answer, and the last after three times as long.
+        let command = r#"for _ in 1 2 3 4 5 6 7 8 9 10; do sleep 0.3; echo '{"tick":0,"commands":[]}'; done"#;
+        let options = ExecOptions { command, waits: Duration::from_secs(1), log: |_| {} };
+        let mut bot = ExecBot::new(options, PlayerId(0), TickRate::HZ_60);
+        while bot.report.counts.late == 0 {
+            world.step(&TickInputs::idle(world.state().tick(), 2));
+            bot.think(&world);
+        }
+        let fault = bot.report.last_fault.as_deref().expect("it is late");
+        assert!(bot.process.is_some() && fault.contains("no answer within 1000 ms"), "{fault}");
+    }
 }

@@ -81,7 +81,7 @@ impl Arena {
         assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill runs").success());
     }
 
-    /// What it holds, by Linux: resident memory in kB, threads, and open descriptors.
+    /// Returns its resident memory in kB, its threads and its open descriptors, as Linux counts them.
     pub(crate) fn holds(&self) -> [u64; 3] {
         let folder = format!("/proc/{}", self.child.id());
         let status = std::fs::read_to_string(format!("{folder}/status")).expect("it runs");

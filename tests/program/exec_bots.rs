@@ -177,7 +177,10 @@ fn the_process_ends_with_its_match_and_with_an_interrupt() {
     let address = format!("127.0.0.1:{}", host.port());
     let mut guest = Arena::run(home.path(), &[&["join", &address][..], &GUEST, &["--bot=easy"]].concat());
     guest.wait_for_line("all players are here");
-    while std::fs::read_to_string(&mark).is_ok_and(|ids| ids.lines().count() < 2) {
+    // It writes once its shell runs, which may be after all are there.
+    let has_written = || std::fs::read_to_string(&mark).is_ok_and(|ids| ids.lines().count() == 2);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !has_written() && std::time::Instant::now() < until {
         std::thread::yield_now();
     }
     host.signal("TERM");

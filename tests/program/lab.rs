@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What follows a command that finds what it looks for.
+/// End of a command that exits with 1, since it finds a fault.
 const FINDS: &str = "  # exits 1";
-/// What follows a command that stays in the background.
+/// End of a command that stays in the background.
 const BESIDE: &str = " >host.txt 2>&1 &";
 
 /// An exercise of the document.
@@ -27,7 +27,7 @@ fn every_exercise_gives_the_figures_that_it_names() {
     let exercises = exercises(&fs::read_to_string(file).expect("the document"));
     assert_eq!(exercises.len(), 6);
     let complaints: Vec<String> = std::thread::scope(|scope| {
-        let run = |exercise| scope.spawn(move || complaints_of_the_best(exercise));
+        let run = |exercise| scope.spawn(move || complaints_of_up_to_three_runs(exercise));
         let running: Vec<_> = exercises.iter().map(run).collect();
         running.into_iter().flat_map(|thread| thread.join().expect("an exercise runs")).collect()
     });
@@ -70,7 +70,7 @@ fn exercises(document: &str) -> Vec<Exercise> {
 
 /// Complaints of the last of up to three runs, none if one had none: matches in real time share this machine with other
 /// tests.
-fn complaints_of_the_best(exercise: &Exercise) -> Vec<String> {
+fn complaints_of_up_to_three_runs(exercise: &Exercise) -> Vec<String> {
     let mut last = Vec::new();
     for _ in 0..3 {
         last = complaints(exercise);

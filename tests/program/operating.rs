@@ -9,7 +9,7 @@ const DOCUMENT: &str = include_str!("../../docs/OPERATING.md");
 const UNIT: &str = include_str!("../../docs/operating/arena@.service");
 const CONTAINER: &str = include_str!("../../docs/operating/Containerfile");
 
-/// What stands between backquotes in a line of text.
+/// Returns the parts of each line that are quoted by backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| line.split('`').skip(1).step_by(2))
 }

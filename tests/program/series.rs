@@ -67,7 +67,7 @@ impl Room {
         self.arena.wait_for_line(&format!("match {matches} of this room"));
     }
 
-    /// Its end, and its results.
+    /// Waits for its end, and reads its results.
     fn end(self) -> (Ended, Vec<Value>) {
         let ended = self.arena.end();
         (ended, read(&self.results))
@@ -92,7 +92,7 @@ fn count(usual: usize) -> usize {
     std::env::var("SERIES").map_or(usual, |count| count.parse().expect("a number"))
 }
 
-/// Whether it holds what it held after the first matches, but for a little memory that the allocator keeps.
+/// Asserts that it holds what it held after the first matches, but for a little memory that the allocator keeps.
 fn assert_no_growth(before: [u64; 3], after: [u64; 3]) {
     println!("resident kB, threads, descriptors: {before:?}, then {after:?}");
     assert_eq!(before[1], after[1], "threads");
@@ -101,7 +101,7 @@ fn assert_no_growth(before: [u64; 3], after: [u64; 3]) {
     assert!(after[0] <= before[0] + 1024, "resident memory");
 }
 
-/// That each of these matches was played to its last tick.
+/// Asserts that each of these matches was played to its last tick.
 fn assert_played(results: &[Value], ticks: u32) {
     for result in results {
         assert_eq!((&result["outcome"], &result["ticks"]), (&"tick_limit".into(), &ticks.into()), "{result}");
@@ -250,7 +250,8 @@ fn a_server_told_to_end_plays_its_match_to_the_end_and_takes_nobody_any_more() {
 
 #[test]
 fn a_second_signal_ends_the_match() {
-    let mut room = Room::open(&["--matches=forever", "--record=off"]);
+    // Half a minute, if the second signal has no effect.
+    let mut room = Room::open(&["--matches=forever", "--record=off", "--ticks=1800"]);
     let guests = [room.guest("Ann", &[]), room.guest("Ben", &[])];
     room.arena.wait_for_line("all players are here");
     room.arena.signal("TERM");

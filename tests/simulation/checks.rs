@@ -1,4 +1,4 @@
-//! What callers of the library may get wrong: setups, inputs, commands.
+//! Mistakes of the library's callers: setups, inputs and commands that are refused with a reason.
 
 use bot::Player;
 use game::{ControllerChoice, data};
@@ -116,7 +116,8 @@ fn a_refused_command_has_a_reason_and_an_allowed_one_none() {
     // The banner's second call counts on the first, as commands of one tick do.
     let twice = world.refusals(me, &[Command::Banner, Command::Banner]);
     assert!(matches!(twice[..], [None, Some(CommandRefusal::NotReady(1..))]), "{twice:?}");
-    assert!(own.is_empty() || world.refusals(me, &[Command::Stop(own)])[0].is_none());
+    assert!(!own.is_empty());
+    assert_eq!(world.refusals(me, &[Command::Stop(own)]), [None]);
     let mut inputs = TickInputs::idle(Tick(0), 2);
     inputs.inputs[0].commands.push(Command::Pause);
     world.step(&inputs);

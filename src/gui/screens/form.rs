@@ -1,7 +1,5 @@
 //! Elements of forms: headings, parts of rows, and the player's name and hero.
 
-use std::sync::Arc;
-
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use super::Next;
@@ -12,18 +10,14 @@ use crate::gui::theme;
 use game::data;
 use sim::{AttackBehaviour, ControlBehaviour, KindId, Rules, UnitRules};
 
-/// Draws the fields for name and hero.
-pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) {
+/// Draws the fields for name and hero. Returns a line about how the chosen hero of the standard rules fights.
+pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) -> String {
     page.field("name", part(row, 0, 2), &mut settings.you.name, "your name");
-    let (rules, mut hero) = chosen_hero(settings);
+    let rules = data::rules("standard").expect("built in");
+    let mut hero = settings.you.hero.and_then(|name| rules.hero_named(name.as_str())).unwrap_or_default();
     if choose_hero(page, part(row, 1, 2), &rules, &mut hero) {
         settings.you.hero = Some(rules.unit(ControlBehaviour::Player, hero).name);
     }
-}
-
-/// Returns a line about how the chosen hero of the standard rules fights.
-pub(super) fn about_hero(settings: &Settings) -> String {
-    let (rules, hero) = chosen_hero(settings);
     let UnitRules { attack, hp, damage, reach, .. } = rules.unit(ControlBehaviour::Player, hero);
     match attack {
         AttackBehaviour::Swordsman => format!("Leads from the front: {hp} hit points, blows of {damage}"),
@@ -31,13 +25,6 @@ pub(super) fn about_hero(settings: &Settings) -> String {
             format!("Shoots from behind: {hp} hit points, arrows of {damage} over {} tiles", reach / 1_000)
         }
     }
-}
-
-/// Returns the standard rules, and the player's hero by them.
-fn chosen_hero(settings: &Settings) -> (Arc<Rules>, KindId) {
-    let rules = data::rules("standard").expect("built in");
-    let hero = settings.you.hero.and_then(|name| rules.hero_named(name.as_str())).unwrap_or_default();
-    (rules, hero)
 }
 
 /// Draws a button for each hero of the rules. Returns whether another one is chosen.

@@ -3,7 +3,7 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
-use super::form::{about_hero, heading, named, part, you_are};
+use super::form::{heading, named, part, you_are};
 use super::settings::SettingsPanel;
 use super::{Attract, Next, describe_replay, join, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
@@ -86,8 +86,8 @@ impl StartScreen {
             top += height + gap;
             rect
         };
-        you_are(&mut context.settings, page, row(38.0, 5.0));
-        heading(page, "hero about", row(17.0, 8.0), &about_hero(&context.settings));
+        let about_hero = you_are(&mut context.settings, page, row(38.0, 5.0));
+        heading(page, "hero about", row(17.0, 8.0), &about_hero);
         next = self.return_or_learn(context, page, row(ROW, 10.0)).or(next);
         let has_learned = context.settings.has_learned || context.settings.has_won;
         heading(page, "against", row(17.0, 5.0), "Play against the computer");

@@ -227,7 +227,7 @@ const SUITES: [Named<&[Suite]>; 9] = [
     (&[Suite::Heroes], "heroes", "One hero against the other, both sides with the same army"),
     (&[Suite::Seats], "seats", "Levels against themselves, and maps for four: each seat's share"),
     (&[Suite::Levels], "levels", "Hard against normal, normal against easy"),
-    (&[Suite::Counters], "counters", "What armies of swordsmen and of archers lose to"),
+    (&[Suite::Counters], "counters", "Armies of one kind against all other armies"),
     (&[Suite::Drama], "drama", "How matches between normal bots go"),
     (&[Suite::Fights], "fights", "How often units die, and where, in matches between hard bots"),
     (
