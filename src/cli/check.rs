@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     Ok(console::found(report.first_desync.is_some()))
 }
 
-/// Refuses a trace of several matches, and one that cannot be written.
+/// Refuses a trace of several matches, and a file that cannot be written.
 fn check_trace(file: &Path, matches: u32) -> anyhow::Result<()> {
     if matches != 1 {
         bail!("--trace writes one match; leave --matches {matches} out");

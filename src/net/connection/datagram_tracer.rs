@@ -17,7 +17,7 @@ use sim::{PlayerId, Tick};
 /// A number that is missing counts as lost once this many later ones have been sent: datagrams that overtake each other
 /// are seldom so far apart.
 const LOST_AFTER: u64 = 32;
-/// Most datagrams that are found to be lost by one that arrives; those of a longer outage are not reported.
+/// Most datagrams that count as lost when a later one arrives; those of a longer outage are not reported.
 const LOST_AT_ONCE_MAX: u64 = 256;
 
 /// Reports the datagrams of one connection while a match runs.

@@ -94,8 +94,6 @@ pub(super) struct Connection {
     /// Whether its silence has been reported as an event.
     pub(super) is_silent: bool,
     pub(super) timers: Timers,
-    /// Pings sent before the other end was first heard.
-    unanswered: u8,
     /// Traffic over the connection.
     pub(super) traffic: Traffic,
     messages: Messages,
@@ -128,7 +126,6 @@ impl Connection {
             is_heard: false,
             is_silent: false,
             timers,
-            unanswered: 0,
             traffic: Traffic::default(),
             messages: Messages::new(now, MESSAGE_BYTES_MAX),
             quotas: Quotas::new(now),
@@ -278,8 +275,8 @@ impl Connection {
         if !self.timers.is_due(Timer::Ping, now) {
             return;
         }
-        self.unanswered = if self.is_heard { 0 } else { self.unanswered.saturating_add(1) };
-        let doubled = PING_SETUP * (1 << self.unanswered.saturating_sub(1).min(5));
+        let unheard = if self.is_heard { 0 } else { self.rtt.unanswered() };
+        let doubled = PING_SETUP * (1 << unheard.min(5));
         self.timers.set(Timer::Ping, now.plus(every.max(doubled.min(PING_UNHEARD_MAX))));
         self.rtt.ping(now);
         self.transmit(out, PacketId::Ping, &encode(&Ping { time_us: now.0 }));

@@ -51,6 +51,11 @@ impl Rtt {
         Some(sample)
     }
 
+    /// Number of pings that are not answered, of those whose answers still count.
+    pub(crate) const fn unanswered(&self) -> usize {
+        self.unanswered.len()
+    }
+
     /// The other end, or this one, was suspended: answers to the pings sent so far would measure that.
     pub(crate) fn forget_unanswered(&mut self) {
         self.unanswered.clear();
