@@ -43,7 +43,7 @@ struct Sounding {
 pub(super) struct Voice {
     samples: &'static [[u8; 2]],
     /// Gain of the left and right channel.
-    pub(super) sides: [f32; 2],
+    sides: [f32; 2],
     /// Position in the file, in samples times 2^32.
     at: u64,
     step: u64,
@@ -108,35 +108,38 @@ impl Mixer {
     }
 
     fn mix_block(&mut self, out: &mut [[i16; 2]], volumes: Volumes) {
+        let mut sums = [[0.0; 2]; BLOCK_FRAMES];
+        let sums = &mut sums[..out.len()];
+        self.mix_music(sums, gain(volumes, Group::Music));
+        for slot in &mut self.voices {
+            let Some(sounding) = slot else { continue };
+            if !sounding.voice.add_to(sums, gain(volumes, sounding.group), 0.0) {
+                *slot = None;
+            }
+        }
         let release = 0.5_f32.powf(1.0 / (RELEASE_S * self.rate as f32));
-        let gains = [Group::Effects, Group::Interface].map(|group| gain(volumes, group));
-        let music_gain = gain(volumes, Group::Music);
-        let is_alert = self.voices.iter().flatten().any(|sounding| sounding.is_alert());
-        let (duck_to, duck_s) = if is_alert { (DUCKED, DUCK_S) } else { (1.0, UNDUCK_S) };
-        let duck_step = 1.0 / (duck_s * self.rate as f32);
-        for frame in out.iter_mut() {
-            self.duck += (duck_to - self.duck) * duck_step;
-            // Without volume, the music stands still and costs nothing.
-            let mut sum = [0.0; 2];
-            if music_gain > 0.0 {
-                sum = self.music.next().map(|side| side * music_gain * self.duck);
-            }
-            for slot in &mut self.voices {
-                let Some(sounding) = slot else { continue };
-                match sounding.voice.next() {
-                    Some(sample) => {
-                        let sample = sample * gains[sounding.group as usize];
-                        sum[0] += sample * sounding.voice.sides[0];
-                        sum[1] += sample * sounding.voice.sides[1];
-                    }
-                    None => *slot = None,
-                }
-            }
+        for (frame, sum) in out.iter_mut().zip(sums) {
             self.loudest = (self.loudest * release).max(sum[0].abs()).max(sum[1].abs());
             let gain = if self.loudest > CEILING { CEILING / self.loudest } else { 1.0 };
             *frame = sum.map(|side| (side * gain * f32::from(i16::MAX)) as i16);
         }
         self.now += out.len() as u64;
+    }
+
+    /// Begins a block with the music, quieter under an alert. Without volume the music stands still and costs nothing.
+    fn mix_music(&mut self, sums: &mut [[f32; 2]], volume: f32) {
+        let is_alert = self.voices.iter().flatten().any(|sounding| sounding.is_alert());
+        let (duck_to, duck_s) = if is_alert { (DUCKED, DUCK_S) } else { (1.0, UNDUCK_S) };
+        if volume == 0.0 {
+            self.duck = duck_to;
+            return;
+        }
+        self.music.fill(sums);
+        let duck_step = 1.0 / (duck_s * self.rate as f32);
+        for sum in sums {
+            self.duck += (duck_to - self.duck) * duck_step;
+            *sum = sum.map(|side| side * volume * self.duck);
+        }
     }
 
     /// Returns the voice for a sound of this priority: a free one, else one of the lowest priority, of these the one
@@ -175,13 +178,25 @@ impl Voice {
         Self { samples, sides, at: 0, step: (step * 2_f64.powi(32)) as u64 }
     }
 
-    /// Returns the next sample, interpolated between two of the file; `None` at the end.
-    pub(super) fn next(&mut self) -> Option<f32> {
+    /// Adds the next samples, interpolated between two of the file, with a gain that grows by `slope` a frame. Returns
+    /// false at the end of the file.
+    pub(super) fn add_to(&mut self, out: &mut [[f32; 2]], gain: f32, slope: f32) -> bool {
+        let mut gain = gain;
+        for sum in out {
+            let Some(sample) = self.next() else { return false };
+            sum[0] += sample * gain * self.sides[0];
+            sum[1] += sample * gain * self.sides[1];
+            gain += slope;
+        }
+        true
+    }
+
+    fn next(&mut self) -> Option<f32> {
         let place = (self.at >> 32) as usize;
-        let (a, b) = (self.samples.get(place)?, self.samples.get(place + 1)?);
+        let &[a, b] = self.samples.get(place..)?.first_chunk()?;
         let share = (self.at & 0xffff_ffff) as f32 / 4_294_967_296.0;
         self.at += self.step;
-        let value = |bytes: &[u8; 2]| f32::from(i16::from_le_bytes(*bytes)) / 32_768.0;
+        let value = |bytes: [u8; 2]| f32::from(i16::from_le_bytes(bytes)) / 32_768.0;
         Some(value(a) + (value(b) - value(a)) * share)
     }
 

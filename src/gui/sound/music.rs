@@ -121,31 +121,38 @@ impl Music {
         self.state = state;
     }
 
-    /// Returns the next frame.
-    pub(super) fn next(&mut self) -> [f32; 2] {
+    /// Fills `out` with the next frames, silence included.
+    pub(super) fn fill(&mut self, out: &mut [[f32; 2]]) {
+        out.fill([0.0; 2]);
         if self.state != self.played && (!self.state.waits_for_bar() || self.is_silent()) {
             self.played = self.state;
             (self.step, self.left) = (0, 0);
         }
-        if self.left == 0 {
-            self.begin_step();
-            self.left = self.rate / 1000 * STEP_MS;
+        let mut rest = out;
+        while !rest.is_empty() {
+            if self.left == 0 {
+                self.begin_step();
+                self.left = self.rate / 1000 * STEP_MS;
+            }
+            let (part, after) = rest.split_at_mut(rest.len().min(self.left as usize));
+            self.left -= part.len() as u32;
+            self.add_to(part);
+            rest = after;
         }
-        self.left -= 1;
-        self.fade();
-        let mut sum = [0.0; 2];
+    }
+
+    /// Adds the sounding notes to frames between two eighth notes.
+    fn add_to(&mut self, out: &mut [[f32; 2]]) {
+        let before = self.gains;
+        self.fade(out.len());
+        let after = self.gains;
         for slot in &mut self.notes {
             let Some(note) = slot else { continue };
-            match note.voice.next() {
-                Some(sample) => {
-                    let sample = sample * self.gains[note.layer];
-                    sum[0] += sample * note.voice.sides[0];
-                    sum[1] += sample * note.voice.sides[1];
-                }
-                None => *slot = None,
+            let (from, to) = (before[note.layer], after[note.layer]);
+            if !note.voice.add_to(out, from, (to - from) / out.len() as f32) {
+                *slot = None;
             }
         }
-        sum
     }
 
     fn is_silent(&self) -> bool {
@@ -180,17 +187,14 @@ impl Music {
         *slot = Some(Playing { layer, voice: Voice::new(samples, sides, step) });
     }
 
-    /// Moves the gain of each layer by a frame.
-    fn fade(&mut self) {
-        let bar = (self.rate / 1000 * STEP_MS * STEPS_PER_BAR) as f32;
+    /// Moves the gain of each layer by a number of frames.
+    fn fade(&mut self, frames: usize) {
+        let bars = frames as f32 / (self.rate / 1000 * STEP_MS * STEPS_PER_BAR) as f32;
         let bars_out = if self.played == MusicState::Silent { BARS_TO_SILENCE } else { BARS_OUT };
         for (gain, (layer, _)) in self.gains.iter_mut().zip(&LAYERS) {
             let to = self.played.gain(*layer);
-            *gain = if *gain < to {
-                (*gain + 1.0 / (BARS_IN * bar)).min(to)
-            } else {
-                (*gain - 1.0 / (bars_out * bar)).max(to)
-            };
+            *gain =
+                if *gain < to { (*gain + bars / BARS_IN).min(to) } else { (*gain - bars / bars_out).max(to) };
         }
     }
 }

@@ -1,10 +1,14 @@
 use super::*;
+use crate::gui::sound::source::BLOCK_FRAMES;
 
 const RATE: u32 = 48_000;
 const BAR: usize = (RATE / 1000 * STEP_MS * STEPS_PER_BAR) as usize;
 
 fn played(music: &mut Music, frames: usize) -> Vec<[f32; 2]> {
-    (0..frames).map(|_| music.next()).collect()
+    let mut out = vec![[0.0; 2]; frames];
+    // The mixer takes the music in blocks.
+    out.chunks_mut(BLOCK_FRAMES).for_each(|block| music.fill(block));
+    out
 }
 
 fn started(state: MusicState) -> Music {
