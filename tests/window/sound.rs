@@ -56,9 +56,9 @@ fn a_press_is_heard() {
     let server = format!("unix:{}", ear.socket().display());
     let window = open("heard", &words, &[("PULSE_SERVER", &server), ("ARENA_FPS", "144")]);
     window.wait_tick(30);
+    window.point([640.0, 250.0]);
     // Music would be taken for the sound of a press.
     window.key("F4");
-    window.point([640.0, 250.0]);
     window.key("e");
     // Until the stream is open, what is asked for grows stale; on a busy machine that is after the start.
     window.wait_for("an open stream", |_| {
@@ -94,6 +94,8 @@ fn a_key_switches_the_music_off_and_on_and_it_is_kept() {
     let window = open("music", &[], &[("PULSE_SERVER", &server)]);
     window.wait_screen("start");
     ear.wait_sound(0);
+    // Without a window manager, keys go to the window below the pointer.
+    window.point([1200.0, 400.0]);
     window.key("F4");
     window.wait_for("music that is off", |shown| shown["settings"]["music"] == false);
     // Longer than any rest of the menu's music between two notes.
@@ -134,6 +136,7 @@ fn without_a_server_the_alsa_library_plays() {
     std::fs::write(&config, device).expect("a file");
     let mut window = open("alsa", &[], &[("ALSA_CONFIG_PATH", &config.display().to_string())]);
     window.wait_screen("start");
+    window.point([1200.0, 400.0]);
     window.key("F4");
     let is_without_library = || window.log().contains("libasound");
     let samples = || -> Vec<u16> {

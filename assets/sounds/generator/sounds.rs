@@ -56,14 +56,14 @@ pub(crate) const SOUNDS: [Sound; 34] = [
     }),
     ("music-bow", bow),
     ("music-drum", || drum(D2, 0.11, 0.5).dull(420.0)),
-    ("music-string", || string(D3, 1.6, 0.93).dull(1_100.0).swelling(0.004, 0.9)),
+    ("music-string", || string(D3, 1.6, 0.95).dull(300.0).dull(700.0).swelling(0.004, 0.9)),
     ("music-wood", || wood(D4, 0.3).dull(1_400.0)),
 ];
 
 /// Two bowed strings a little apart, whose beat keeps a held tone alive.
 fn bow() -> Track {
     let strings = string(D3, 1.5, 0.999).with(0.0, 0.8, &string(D3 * 1.004, 1.5, 0.999));
-    strings.dull(700.0).dull(1_200.0).swelling(0.6, 0.8)
+    strings.dull(250.0).dull(600.0).swelling(0.6, 0.8)
 }
 
 fn sword_hit() -> Track {

@@ -63,23 +63,31 @@ const fn rare(one_in: u32, bar: u32, eighth: u32, instrument: Instrument, semito
     Note { one_in, ..note(bar, eighth, instrument, semitones, gain) }
 }
 
-/// D, F, G, A and C below D3; the fifth of a bar answers now and then.
+/// D, F, G, A and C below D3; a fifth answers now and then, and a faint bow holds what has faded.
 const GROUND: &[Note] = &[
     note(0, 0, Strings, -12, 1.0),
     rare(2, 0, 5, Strings, -5, 0.5),
+    note(1, 0, Bow, -12, 0.25),
     note(2, 0, Strings, -12, 0.9),
     rare(3, 3, 4, Strings, -5, 0.5),
+    note(3, 0, Bow, -5, 0.2),
     note(4, 0, Strings, -9, 1.0),
     rare(2, 5, 2, Strings, -2, 0.45),
+    note(5, 0, Bow, -9, 0.22),
     note(6, 0, Strings, -14, 0.9),
     note(7, 4, Strings, -14, 0.5),
+    note(7, 0, Bow, -14, 0.22),
     note(8, 0, Strings, -12, 1.0),
     rare(3, 8, 6, Strings, 0, 0.4),
+    note(9, 0, Bow, -12, 0.25),
     note(10, 0, Strings, -7, 0.9),
     rare(2, 11, 4, Strings, -12, 0.5),
+    note(11, 0, Bow, -7, 0.22),
     note(12, 0, Strings, -9, 1.0),
     rare(2, 13, 3, Strings, -5, 0.45),
+    note(13, 0, Bow, -9, 0.22),
     note(14, 0, Strings, -5, 0.9),
+    note(15, 0, Bow, -5, 0.2),
     rare(2, 15, 4, Strings, -7, 0.5),
 ];
 
