@@ -102,7 +102,7 @@ fn changing_the_state_at_every_moment_never_clicks() {
         frames.extend(played(&mut music, 4_321));
     }
     let step = largest_step(&frames);
-    assert!(step < 0.1, "{step}");
+    assert!(step < 0.03, "{step}");
 }
 
 #[test]
