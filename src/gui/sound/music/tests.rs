@@ -84,7 +84,8 @@ fn no_pass_of_a_score_begins_with_a_click() {
         let mut music = started(state);
         let frames = played(&mut music, (2 * bars + 1) * BAR);
         // From the second bar on nothing fades in.
-        let whole = largest_step(&frames[BAR..2 * bars * BAR]);
+        let within = [&frames[BAR..bars * BAR - 500], &frames[bars * BAR + 500..2 * bars * BAR - 500]];
+        let whole = within.into_iter().map(largest_step).fold(0.0, f32::max);
         for pass in [bars, 2 * bars] {
             let seam = largest_step(&frames[pass * BAR - 500..pass * BAR + 500]);
             println!("{state:?}: step at the seam {seam:.5}, elsewhere {whole:.5}");
