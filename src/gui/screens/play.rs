@@ -30,7 +30,7 @@ use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
-use crate::gui::sound::{Cues, Ear, Kind, Waiting, answer};
+use crate::gui::sound::{Cues, Ear, Kind, MusicState, Waiting, answer};
 use crate::gui::talk::Talk;
 use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
@@ -169,6 +169,11 @@ impl PlayScreen {
             return self.finish(context);
         }
         None
+    }
+
+    /// Returns the state that the music follows.
+    pub(super) fn music(&self) -> MusicState {
+        self.view.as_ref().map_or(MusicState::Silent, |view| self.cues.music(view))
     }
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {
