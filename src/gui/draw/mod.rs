@@ -14,6 +14,7 @@ mod ground;
 mod hud;
 mod hud_canvas;
 pub(crate) mod layout;
+mod minimap;
 mod objectives;
 mod outlines;
 mod overlay;
@@ -249,6 +250,8 @@ impl ArenaPainter {
         let view = View { flashes: self.flashes, ..View::new(camera, scene, window) };
         self.draw_arena(&view);
         overlay::draw_frame(&mut self.canvas, &view);
+        let minimap = minimap::draw(&mut self.canvas, &view);
+        self.layout.record("minimap", "", minimap, None);
         let mut page = hud_canvas::HudCanvas {
             canvas: &mut self.canvas,
             text: &mut self.text,

@@ -37,7 +37,8 @@ impl Play {
     }
 
     fn take(&mut self, input: Input) -> Option<Request> {
-        let context = PickContext { view: &self.view, camera: &self.camera, alpha: 1.0, now: self.now };
+        let context =
+            PickContext { view: &self.view, camera: &self.camera, minimap: None, alpha: 1.0, now: self.now };
         let said = &mut self.said;
         self.controller.take(input, &context, &mut |what| said.push(what))
     }
@@ -74,7 +75,8 @@ impl Play {
             fits && units.owner[row] == PlayerId(player)
         });
         let row = row.expect("there is one");
-        let context = PickContext { view: &self.view, camera: &self.camera, alpha: 1.0, now: 0.0 };
+        let context =
+            PickContext { view: &self.view, camera: &self.camera, minimap: None, alpha: 1.0, now: 0.0 };
         self.camera.to_screen(context.place(row))
     }
 }
@@ -299,7 +301,8 @@ fn units_and_modifiers_take_precedence_over_the_base() {
     play.click(MouseButton::Left, own);
     let seat = |view: &mut View| Arc::make_mut(&mut view.current).cores.hp[0] = 0;
     seat(&mut play.view);
-    let context = PickContext { view: &play.view, camera: &play.camera, alpha: 1.0, now: play.now };
+    let context =
+        PickContext { view: &play.view, camera: &play.camera, minimap: None, alpha: 1.0, now: play.now };
     play.controller.refresh(&context, &mut |_| {});
     assert!(!play.controller.base_selected, "nothing is left of it");
 }

@@ -114,7 +114,7 @@ impl PlayScreen {
             cues: Cues::default(),
             waiting: Waiting::default(),
             controller: InputController::default(),
-            camera_control: CameraControl::whole(),
+            camera_control: CameraControl::following(),
             training,
             tutorial,
             sent: SentCommands::default(),
@@ -140,7 +140,6 @@ impl PlayScreen {
         if let Some(view) = self.game.view.take(&mut self.events) {
             if self.view.is_none() {
                 bindings::use_rules(&view.setup.rules);
-                self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
             if let Some(tutorial) = &mut self.tutorial {
@@ -189,6 +188,7 @@ impl PlayScreen {
         let alpha = view.alpha(self.game.now());
         let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
         let mut camera = self.camera(context, view, alpha);
+        let minimap = context.minimap(&view.setup.map, camera.viewport);
         let is_over = self.finished.is_some();
         for input in inputs {
             // Losing focus releases held keys even under an overlay.
@@ -196,9 +196,16 @@ impl PlayScreen {
                 self.take_in_overlay(context, input);
                 continue;
             }
-            self.camera_control.take(input, &camera, whole, self.controller.pointer());
+            // A click that gives an order gives it on the minimap, too.
+            let is_order = self.controller.is_aiming() && matches!(input, Input::Pressed(..));
+            let at = self.controller.pointer();
+            let moves = !is_order && self.camera_control.take(input, (&camera, &minimap), whole, at);
             camera = self.camera(context, view, alpha);
-            let picked = PickContext { view, camera: &camera, alpha, now: context.now };
+            if moves {
+                continue;
+            }
+            let picked =
+                PickContext { view, camera: &camera, minimap: Some(&minimap), alpha, now: context.now };
             let selected = (self.controller.selected.clone(), self.controller.base_selected);
             let request = match self.press_button(context, view, input) {
                 true => None,
@@ -227,7 +234,7 @@ impl PlayScreen {
                 self.fulfil(context, view, request);
             }
         }
-        let picked = PickContext { view, camera: &camera, alpha, now: context.now };
+        let picked = PickContext { view, camera: &camera, minimap: Some(&minimap), alpha, now: context.now };
         let (game, sent) = (&self.game, &mut self.sent);
         if self.overlay == Overlay::None && !is_over {
             self.controller.refresh(&picked, &mut |what| say(game, sent, view, what));
@@ -294,9 +301,9 @@ impl PlayScreen {
 
     fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
         let any = Camera::whole(&view.setup.map, context.arena());
-        let picked = PickContext { view, camera: &any, alpha, now: context.now };
+        let picked = PickContext { view, camera: &any, minimap: None, alpha, now: context.now };
         let hero = view.me.and_then(|me| view.current.hero(me)).map(|row| picked.place(row));
-        self.camera_control.camera(&view.setup.map, context.arena(), hero)
+        self.camera_control.camera(&view.setup.map, context.arena(), window(), hero)
     }
 
     /// Passes an input to the open overlay; Esc and F1 close it.
@@ -323,13 +330,7 @@ impl PlayScreen {
 
     fn fulfil(&mut self, context: &mut AppContext, view: &View, request: Request) {
         match request {
-            Request::LockCamera => {
-                self.camera_control.is_locked = !self.camera_control.is_locked;
-                if self.camera_control.is_locked && self.camera_control.tiles_high.is_none() {
-                    let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
-                    self.camera_control.tiles_high = Some(whole * 0.6);
-                }
-            }
+            Request::LockCamera => self.camera_control.toggle_lock(),
             Request::NetGraph => self.shows_graph = !self.shows_graph,
             Request::Picture => context.picture(),
             Request::Help => self.open(Overlay::Help),
