@@ -35,6 +35,10 @@ pub(crate) struct Settings {
     pub(crate) text_percent: u32,
     /// Whether hits flash white.
     pub(crate) flashes: bool,
+    /// Whether the table shakes when a hero dies or a core cracks.
+    pub(crate) shakes: bool,
+    /// Whether shadows, effects and the moving menu are left out, for a slow machine.
+    pub(crate) minimal: bool,
     pub(crate) volumes: Volumes,
     pub(crate) keys: KeyChoices,
     /// Settings of other versions of the program, kept unchanged.
@@ -73,6 +77,8 @@ impl Default for Settings {
             frames_per_s: 144,
             text_percent: 100,
             flashes: true,
+            shakes: true,
+            minimal: false,
             volumes: Volumes::default(),
             keys: KeyChoices::default(),
             rest: toml::Table::new(),

@@ -65,7 +65,7 @@ impl ArenaPainter {
         clip(Some(seen));
         self.canvas.clear();
         self.canvas.rect(seen, colours::GROUND);
-        let view = View { flashes: self.flashes, ..View::new(camera, &panel.scene, window) };
+        let view = View { look: self.look, ..View::new(camera, &panel.scene, window) };
         // Tests read the titles; labels in an arena move with their units.
         let is_recorded = core::mem::replace(&mut self.layout.enabled, false);
         self.draw_arena(&view);

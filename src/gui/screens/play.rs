@@ -23,7 +23,7 @@ use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
-use crate::gui::draw::{Camera, NetStatus, Scene};
+use crate::gui::draw::{Camera, NetStatus, Scene, place};
 use crate::gui::input::Input;
 use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
@@ -41,7 +41,7 @@ use sim::{Command, GameState, KindId, PlayerId};
 /// Minimum length of a stall that is mentioned, in milliseconds.
 const STALL_SHOWN_MS: u128 = 150;
 /// Time for which the final scene is shown before the result covers it, in seconds.
-const LAST_LOOK_S: f64 = 1.2;
+const LAST_LOOK_S: f64 = 2.0;
 /// Time for which the hint about a shielded core is shown, in seconds.
 const SHIELDED_SHOWN_S: f64 = 3.0;
 
@@ -136,6 +136,7 @@ impl PlayScreen {
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         if self.finished.is_none() {
             self.finished = self.game.poll().map(|finished| (finished, context.now));
+            self.look_at_the_end();
         }
         if let Some(view) = self.game.view.take(&mut self.events) {
             if self.view.is_none() {
@@ -143,7 +144,7 @@ impl PlayScreen {
             }
             self.observe(context, &view);
             if let Some(tutorial) = &mut self.tutorial {
-                tutorial.observe(&view, &self.events);
+                tutorial.observe(&view, self.training.is_repeating());
             }
             self.view = Some(view);
         }
@@ -168,6 +169,18 @@ impl PlayScreen {
             return self.finish(context);
         }
         None
+    }
+
+    /// Shows the core whose fall has ended the match.
+    fn look_at_the_end(&mut self) {
+        let Some(view) = self.view.as_ref().filter(|_| self.finished.is_some()) else { return };
+        let state = &view.current;
+        let lost = |player: &PlayerId| {
+            state.cores.hp[player.index()] <= 0 && Some(state.team_of(*player)) != state.winner()
+        };
+        if let Some(player) = state.player_ids().find(lost).filter(|_| state.winner().is_some()) {
+            self.camera_control.turn_to(place(view.setup.map.bases.get(player.index())));
+        }
     }
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {
