@@ -192,7 +192,7 @@ impl History {
         let Event::Death { owner, control: ControlBehaviour::Minion, at, .. } = *event else { return };
         let within = square(Fx::from_num(FIGHT_NEAR));
         let near = (0..state.units.len()).filter(|&row| dist2(state.position(row), at) <= within);
-        // The one that died counts, too.
+        // The dead minion counts, too.
         let (mut ours, mut enemies) = (1, 0);
         for row in near {
             if state.team(row) == state.team_of(owner) { ours += 1 } else { enemies += 1 }

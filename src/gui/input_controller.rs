@@ -28,7 +28,7 @@ const NEAR_PX: f32 = 8.0;
 pub(crate) struct PickContext<'a> {
     pub(crate) view: &'a View,
     pub(crate) camera: &'a Camera,
-    /// View of the whole map, where orders may be given, too; `None` for whoever gives none.
+    /// View of the whole map, where orders may be given, too; `None` if none are given.
     pub(crate) minimap: Option<&'a Camera>,
     pub(crate) alpha: f32,
     /// Time since the window opened, in seconds.

@@ -14,7 +14,7 @@ use super::draw::place;
 const REACHED: f32 = 1.2;
 /// Number of minions from which a player has an army; before this, the opponent has no guards.
 const ARMY: usize = 4;
-/// Number of minions, with those in training, after which the supply counts as spent.
+/// Number of minions after which the supply counts as spent.
 const LARGE_ARMY: usize = 8;
 /// Distance of a minion from the core that it attacks, in tiles.
 const AT_CORE: f32 = 8.0;
@@ -115,7 +115,7 @@ impl Tutorial {
             Step::Train => field.army() >= ARMY,
             Step::Send => self.is_sent && field.holds(field.middle),
             Step::Split => self.is_split && field.holds(field.far) && field.holds(field.middle),
-            Step::Spend => is_repeating && field.army_to_be() >= LARGE_ARMY,
+            Step::Spend => is_repeating && field.army() >= LARGE_ARMY,
             Step::Assault => field.is_at_core(),
             Step::Win => false,
         };
@@ -128,6 +128,8 @@ impl Tutorial {
         let has_lost_army = self.done > Step::Train as usize && field.army() == 0;
         let (words, reason) = if has_lost_army {
             (words_of(Step::Train), "Your minions have fallen: more cost only supply.")
+        } else if step == Step::Win && !field.is_at_core() {
+            (words_of(Step::Assault), "New minions follow you: lead them there, or send them.")
         } else {
             (words_of(step), reason_of(step))
         };
@@ -151,7 +153,7 @@ impl Tutorial {
             }
             Step::Split if self.is_split => 0.5 + 0.5 * field.taken(field.far),
             Step::Split => 0.0,
-            Step::Spend => field.army_to_be() as f32 / LARGE_ARMY as f32,
+            Step::Spend => field.army() as f32 / LARGE_ARMY as f32,
             Step::Assault => 0.0,
             Step::Win => field.core_damage(),
         };
@@ -311,11 +313,6 @@ impl<'a> Field<'a> {
         let is_sent =
             |row| matches!(self.state.units.order[row], Order::Move | Order::AttackMove | Order::Attack);
         self.minions().any(is_sent)
-    }
-
-    /// Returns the number of minions, with those in training.
-    fn army_to_be(&self) -> usize {
-        self.army() + usize::from(self.state.players.training_len[self.me.index()])
     }
 
     /// Whether one minion is in the far circle and another stays in the middle one.

@@ -12,7 +12,7 @@ use super::view::{View, milli, point};
 use super::{Camera, layout};
 
 /// Maximum width and height, in pixels at 1280 x 720, and as shares of the arena's viewport.
-const SIZE: Vec2 = vec2(232.0, 150.0);
+const SIZE: Vec2 = vec2(232.0, 176.0);
 const SHARE: Vec2 = vec2(0.27, 0.4);
 /// Width of the frame around the map, in pixels at 1280 x 720.
 const FRAME: f32 = 3.0;
@@ -41,7 +41,7 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>) -> Rect {
     let unit = layout::scale(view.window);
     let map = Camera::minimap(&view.scene.setup.map, view.camera.viewport, unit);
     let frame = super::hud_canvas::grow(map.viewport, FRAME * unit);
-    canvas.rect(frame, INK);
+    // Software rendering pays for every pixel: nothing lies under the ground.
     canvas.rect(map.viewport, mix(GROUND, INK, 0.25));
     draw_solids(canvas, view, &map);
     draw_circles(canvas, view, &map);
@@ -56,6 +56,7 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>) -> Rect {
     if let Some(goal) = view.scene.goal {
         canvas.ring(map.to_screen(goal), 5.0 * unit, 2.0 * unit, GOLD);
     }
+    canvas.frame(frame, FRAME * unit, INK);
     canvas.frame(frame, unit.max(1.0), mix(GRID, NEUTRAL, 0.25));
     frame
 }

@@ -331,7 +331,9 @@ impl ArenaPainter {
         if view.is_backdrop {
             return;
         }
-        overlay::draw_vignette(canvas, view);
+        if !view.look.is_minimal {
+            overlay::draw_vignette(canvas, view);
+        }
         overlay::draw_alert(canvas, view);
         overlay::draw_goal(canvas, view);
         overlay::draw_pointer(canvas, view);

@@ -18,7 +18,7 @@ const FIRST_S: u32 = 25;
 const NEXT_S: u32 = 10;
 /// Pictures of the moving match per second: in software rendering each costs as much as one of a match.
 const PICTURES_PER_S: f64 = 12.0;
-/// Maximum time that the match catches up with, in seconds: a window that was hidden goes on where it was.
+/// Maximum time that the match catches up with, in seconds: a window that was hidden continues where it was.
 const CATCH_UP_S: f64 = 0.25;
 
 /// Match in the background.

@@ -223,6 +223,7 @@ fn the_sixth_step_wants_training_that_repeats() {
         lesson.wait_s(1);
     }
     assert!(lesson.task().progress > before);
+    assert_eq!(lesson.army().len(), LARGE_ARMY);
     assert_eq!(
         lesson.tutorial.step(),
         Some(Step::Spend),
@@ -230,6 +231,17 @@ fn the_sixth_step_wants_training_that_repeats() {
     );
     lesson.obey(Step::Spend);
     lesson.finish(Step::Spend, 1);
+}
+
+#[test]
+fn who_leaves_the_core_reads_again_how_to_send() {
+    let mut lesson = Lesson::until(Step::Win);
+    assert_eq!(lesson.task().words, words_of(Step::Win));
+    let (back, army) = (target(vec2(0.0, 0.0)), lesson.army());
+    lesson.give(&[Command::Move(army, back, When::Now)]);
+    lesson.wait_s(4);
+    assert_eq!(lesson.task().words, words_of(Step::Assault));
+    assert_eq!(lesson.task().title, "8 of 8: win");
 }
 
 #[test]
