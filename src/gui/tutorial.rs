@@ -229,9 +229,7 @@ const fn reason_of(step: Step) -> &'static str {
         Step::Walk => "You are the large one with the pennant. You strike what comes near by yourself.",
         Step::Circle => "Circles give points. More units take them faster.",
         Step::Train => "They cost supply, and appear in the circle of yours that is nearest to you.",
-        Step::Send => {
-            "They attack whom they meet: fight so, or run with the key held. Two circles open a core."
-        }
+        Step::Send => "They attack whom they meet on their way. Two of three circles open the enemy's core.",
         Step::Split => "Who is in two places takes more than one heap does.",
         Step::Spend => "Unspent supply wins nothing: with Shift, or a right click, training repeats.",
         Step::Assault => "Its shield is down while you hold two of the three circles.",

@@ -256,7 +256,7 @@ fn for_spectator(view: &View<'_>, state: &GameState) -> (String, Color) {
         |player: &PlayerId| state.cores.open[player.index()] != 0 && state.cores.hp[player.index()] > 0;
     let mut opened = state.player_ids().filter(is_open);
     match (opened.next(), opened.count()) {
-        (Some(player), 0) => return (format!("The core of {} is open", view.name(player)), GOLD),
+        (Some(player), 0) => return (format!("{}'s core is open", view.name(player)), GOLD),
         (Some(_), more) => return (format!("{} cores are open", capital(word(more + 1))), GOLD),
         (None, _) => {}
     }

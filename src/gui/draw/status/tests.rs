@@ -74,7 +74,7 @@ fn the_line_follows_the_circles() {
     });
     assert_eq!(mine, "Their core is open: strike it");
     assert_eq!(theirs, "Your core is open: take a circle");
-    assert_eq!(others, "The core of Orange is open");
+    assert_eq!(others, "Orange's core is open");
     let [mine, ..] = lines(|state| {
         hold(state, &[(0, 0), (1, 0)]);
         (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), CAPTURED / 2);
