@@ -21,6 +21,8 @@ const FIGHT_S: u32 = 10;
 const FIGHT_LEAST: u32 = 4;
 /// Maximum time between a hero's death and the end for the death to count as decisive, in seconds.
 const DECISIVE_S: u32 = 30;
+/// Distance from a death within which units belong to its fight, in tiles: a little more than a bow reaches.
+const FIGHT_NEAR: i32 = 10;
 /// Distance within which a core's own units guard it, in tiles.
 const NEAR: i32 = 12;
 
@@ -46,6 +48,10 @@ pub struct Tally {
     pub hero_deaths: u32,
     /// Bit set of the circles that the player has captured.
     pub circles: u8,
+    /// Minions lost.
+    pub minions_lost: u32,
+    /// Minions lost where enemies were half as many again and two more.
+    pub minions_outnumbered: u32,
 }
 
 /// Highlight of a match.
@@ -149,6 +155,7 @@ impl History {
         for TickEvent { tick, event } in events.filter(|event| !is_end_of_team(state, &event.event)) {
             self.ran = tick.plus(1);
             self.note(&event);
+            self.note_strength(state, &event);
         }
         self.ran = state.tick();
         for second in seconds + 1..=self.seconds() {
@@ -178,6 +185,21 @@ impl History {
             }
             _ => {}
         }
+    }
+
+    /// Counts a lost minion, and whether it fought against many.
+    fn note_strength(&mut self, state: &GameState, event: &Event) {
+        let Event::Death { owner, control: ControlBehaviour::Minion, at, .. } = *event else { return };
+        let within = square(Fx::from_num(FIGHT_NEAR));
+        let near = (0..state.units.len()).filter(|&row| dist2(state.position(row), at) <= within);
+        // The dead minion counts, too.
+        let (mut ours, mut enemies) = (1, 0);
+        for row in near {
+            if state.team(row) == state.team_of(owner) { ours += 1 } else { enemies += 1 }
+        }
+        let tally = &mut self.tallies[owner.index()];
+        tally.minions_lost += 1;
+        tally.minions_outnumbered += u32::from(enemies >= ours + 2 && 2 * enemies >= 3 * ours);
     }
 
     fn note_death(&mut self) {
@@ -353,6 +375,36 @@ mod tests {
         assert_eq!(moments(&history), usual);
         assert_eq!(history.tally(PlayerId(1)).hero_deaths, 1);
         assert_eq!(history.tally(ME).circles, 0b100);
+    }
+
+    #[test]
+    fn minions_that_fall_against_many_are_counted() {
+        let world = world();
+        let mut state = world.state().clone();
+        let me = |row: &usize| state.units.owner[*row] == ME;
+        let (mine, theirs): (Vec<usize>, Vec<usize>) = (0..state.units.len()).partition(me);
+        let death = Event::Death {
+            unit: sim::UnitId::NONE,
+            owner: ME,
+            control: ControlBehaviour::Minion,
+            kind: KindId(0),
+            at: sim::math::Vec2::default(),
+        };
+        let mut history = History::default();
+        // Of seven units on each side this many stand where the minion dies, others far away.
+        for (of_mine, of_theirs, expected) in
+            [(1, 3, (1, 0)), (1, 4, (2, 1)), (3, 6, (3, 2)), (4, 6, (4, 2)), (0, 3, (5, 3)), (6, 0, (6, 3))]
+        {
+            for (rows, near) in [(&mine, of_mine), (&theirs, of_theirs)] {
+                for (number, &row) in rows.iter().enumerate() {
+                    state.units.x[row] = Fx::from_num(if number < near { 3 } else { 20 });
+                    state.units.y[row] = Fx::from_num(0);
+                }
+            }
+            history.note_strength(&state, &death);
+            let tally = history.tally(ME);
+            assert_eq!((tally.minions_lost, tally.minions_outnumbered), expected, "{of_mine}, {of_theirs}");
+        }
     }
 
     #[test]

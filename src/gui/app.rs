@@ -11,7 +11,7 @@ use egui_macroquad::egui;
 
 use super::bindings::{self, Action, action_of};
 use super::context::AppContext;
-use super::draw::{ArenaPainter, layout};
+use super::draw::{ArenaPainter, Look, layout};
 use super::input::{Input, Inputs};
 use super::launch::LaunchRequest;
 use super::native_window::{NativeDesktop, NativeWindow, Woken};
@@ -89,7 +89,7 @@ pub(crate) async fn run(opening: Opening, desktop: NativeDesktop) {
         let now = Instant::now();
         due = now.max(due + app.frame_time());
         match app.rest(now) {
-            Some(Woken::Late) if app.still_frames < STILL_FRAMES_MAX => {
+            Some(Woken::Late) if !app.moves() && app.still_frames < STILL_FRAMES_MAX => {
                 // What is shown already is not shown again.
                 app.still_frames += 1;
                 due = Instant::now();
@@ -168,12 +168,26 @@ impl App {
     /// Sleeps for longer than a frame interval while a menu is idle and unchanged; returns `None` immediately
     /// otherwise.
     fn rest(&mut self, now: Instant) -> Option<Woken> {
-        let is_still = self.screen.has_backdrop() && self.still.is_kept() && !self.context.painter.is_hidden;
-        if !is_still || self.context.now - self.used_at < IN_USE_S {
+        if self.context.painter.is_hidden || self.context.now - self.used_at < IN_USE_S {
             return None;
         }
-        let rest = if self.screen.awaits_others() { REST_WITH_OTHERS } else { REST };
+        let rest = if self.moves() {
+            let next_s = self.screen.attract()?.next_in(get_time());
+            Duration::from_secs_f64(next_s)
+        } else if !(self.screen.has_backdrop() && self.still.is_kept()) {
+            return None;
+        } else if self.screen.awaits_others() {
+            REST_WITH_OTHERS
+        } else {
+            REST
+        };
         self.native.wait_for_hands(now + rest, self.has_focus)
+    }
+
+    /// Whether a match plays behind the menu: not behind a window that somebody else's lies over or that is not in
+    /// use, nor on a slow machine.
+    fn moves(&mut self) -> bool {
+        self.has_focus && !self.context.settings.minimal && self.screen.attract().is_some()
     }
 
     fn frame(&mut self) {
@@ -242,7 +256,8 @@ impl App {
             }
             bindings::put_in_force(&settings.keys);
             set_text_percent(settings.text_percent);
-            self.context.painter.flashes = settings.flashes;
+            let (flashes, shakes) = (settings.flashes, settings.shakes);
+            self.context.painter.look = Look { flashes, shakes, is_minimal: settings.minimal };
             self.context.sound.set_volumes(settings.volumes_in_effect());
             self.applied = Some(settings.clone());
         }
@@ -263,6 +278,10 @@ impl App {
     fn page(&mut self) -> Option<Next> {
         let mut next = None;
         self.menus.begin(window());
+        let now = self.context.now;
+        if self.moves() && self.screen.attract().is_some_and(|attract| attract.play_on(now)) {
+            self.still.forget();
+        }
         let Self { context, screen, menus, feedback, still, inputs, native, typing, .. } = self;
         let typed = inputs.keys(native).map(|keys| typing.events(keys));
         let has_backdrop = screen.has_backdrop();

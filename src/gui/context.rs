@@ -2,7 +2,7 @@
 
 use macroquad::prelude::Rect;
 
-use super::draw::{ArenaPainter, layout};
+use super::draw::{ArenaPainter, Camera, layout};
 use super::settings::Settings;
 use super::sound::Sound;
 use super::window::{scale, window};
@@ -37,6 +37,11 @@ impl AppContext {
     /// Returns the whole window, for screens without an interface over the arena.
     pub(crate) fn whole(&self) -> Rect {
         window()
+    }
+
+    /// Returns the minimap of an arena.
+    pub(crate) fn minimap(&self, map: &sim::Map, arena: Rect) -> Camera {
+        Camera::minimap(map, arena, layout::scale(window()))
     }
 
     /// Returns the part of the window that no interface covers.

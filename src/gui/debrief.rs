@@ -20,12 +20,12 @@ pub(crate) struct Course {
 type Tip = (fn(&Course) -> bool, fn(&Course) -> String);
 
 /// Tips from the costliest mistake to the least; the last one always applies.
-const TIPS: [Tip; 8] = [
+const TIPS: [Tip; 9] = [
     (
         |course| course.tally.unspent_s * 5 >= course.seconds && course.tally.unspent_s >= 8,
         |course| {
             format!(
-                "For {} your supply lay unspent: train with {}, or Shift with them to repeat.",
+                "You left supply unspent for {}: train with {}, or Shift with them to repeat.",
                 clock(course.tally.unspent_s),
                 training_keys().join(" and "),
             )
@@ -38,6 +38,19 @@ const TIPS: [Tip; 8] = [
                 "For {} your core stood open and alone: when the line at the top turns red, take a circle back \
                  or go home.",
                 clock(course.tally.exposed_s)
+            )
+        },
+    ),
+    (
+        |course| {
+            let Tally { minions_lost, minions_outnumbered, .. } = course.tally;
+            !course.has_won && minions_outnumbered >= 6 && minions_outnumbered * 3 >= minions_lost
+        },
+        |course| {
+            format!(
+                "{} of the {} minions you lost fell against many: wait until all are together, and let your hero \
+                 lead them.",
+                course.tally.minions_outnumbered, course.tally.minions_lost
             )
         },
     ),
@@ -94,7 +107,7 @@ pub(crate) fn describe(
 ) -> String {
     let whose = |what: &str, player: PlayerId| match player == me {
         true => format!("Your {what}"),
-        false => format!("The {what} of {}", name(player)),
+        false => format!("{}'s {what}", name(player)),
     };
     match moment {
         Moment::FirstCircle(player) if player == me => "You took the first circle".into(),
@@ -120,7 +133,15 @@ mod tests {
         has_won: false,
         seconds: 120,
         circles: 3,
-        tally: Tally { unspent_s: 3, exposed_s: 4, banners: 2, hero_deaths: 1, circles: 0b101 },
+        tally: Tally {
+            unspent_s: 3,
+            exposed_s: 4,
+            banners: 2,
+            hero_deaths: 1,
+            circles: 0b101,
+            minions_lost: 30,
+            minions_outnumbered: 5,
+        },
     };
 
     #[test]
@@ -133,14 +154,20 @@ mod tests {
         let idle = with(|tally| (tally.unspent_s, tally.circles, tally.banners) = (30, 0, 0));
         let table = [
             // Idle for 20 s: the core fell at 0:46 with 20 of 20 supply.
-            (Course { seconds: 46, ..idle }, "For 0:30 your supply lay unspent"),
+            (Course { seconds: 46, ..idle }, "You left supply unspent for 0:30"),
             // Trained all the time and fought away from the base: the core fell at 1:32.
             (with(|tally| tally.exposed_s = 25), "For 0:25 your core stood open and alone"),
             // Kept the army together in the middle: 0 to 201 points at 1:50.
+            // Sent them one by one to the core while the hero was elsewhere.
+            (with(|tally| tally.minions_outnumbered = 24), "24 of the 30 minions you lost fell against many"),
+            (Course { has_won: true, ..with(|tally| tally.minions_outnumbered = 24) }, "Well played"),
             (with(|tally| tally.circles = 0b1), "You held only 1 of 3 circles"),
             (with(|tally| (tally.circles, tally.hero_deaths) = (0, 4)), "You took no circle"),
             // Only walked.
-            (Course { seconds: 50, ..with(|tally| tally.unspent_s = 31) }, "For 0:31 your supply"),
+            (
+                Course { seconds: 50, ..with(|tally| tally.unspent_s = 31) },
+                "You left supply unspent for 0:31",
+            ),
             (with(|tally| tally.hero_deaths = 3), "Your hero fell 3 times"),
             (with(|tally| tally.banners = 0), "You never raised the banner"),
             (Course { has_won: true, ..with(|tally| tally.exposed_s = 60) }, "Well played"),
@@ -166,7 +193,7 @@ mod tests {
         };
         assert_eq!(say(Moment::FirstCircle(PlayerId(0))), "You took the first circle");
         assert_eq!(say(Moment::CoreOpened(PlayerId(0))), "Your core opened");
-        assert_eq!(say(Moment::HeroDied(PlayerId(1))), "The hero of P1 fell");
+        assert_eq!(say(Moment::HeroDied(PlayerId(1))), "P1's hero fell");
         assert_eq!(say(Moment::BiggestFight(9)), "The biggest fight: 9 fell within ten seconds");
         assert_eq!(say(Moment::LeadTaken(1)), "Team 1 took the lead");
     }

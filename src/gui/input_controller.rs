@@ -28,6 +28,8 @@ const NEAR_PX: f32 = 8.0;
 pub(crate) struct PickContext<'a> {
     pub(crate) view: &'a View,
     pub(crate) camera: &'a Camera,
+    /// View of the whole map, where orders may be given, too; `None` if none are given.
+    pub(crate) minimap: Option<&'a Camera>,
     pub(crate) alpha: f32,
     /// Time since the window opened, in seconds.
     pub(crate) now: f64,
@@ -386,7 +388,7 @@ impl InputController {
     fn attack_move(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
         let minions = self.minions(context);
         if !minions.is_empty() {
-            let at = context.camera.to_tiles(self.pointer);
+            let at = context.ground(self.pointer);
             say(Control::Command(Command::AttackMove(minions, target(at), self.when())));
             self.order = Some(OrderMark::new(at, true, context.now));
         }
@@ -394,7 +396,7 @@ impl InputController {
 
     /// Sets the rally point to the pointer's position; on the base, new minions follow the hero again.
     fn rally(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
-        let at = context.camera.to_tiles(self.pointer);
+        let at = context.ground(self.pointer);
         let point = (!context.is_own_base(self.pointer)).then(|| target(at));
         say(Control::Command(Command::Rally(point)));
         self.order = Some(OrderMark::new(at, false, context.now));
@@ -411,7 +413,7 @@ impl InputController {
         if core.is_some_and(|(_, is_open)| !is_open) {
             return Some(Request::Shielded);
         }
-        let at = core.map_or_else(|| context.camera.to_tiles(self.pointer), |(at, _)| at);
+        let at = core.map_or_else(|| context.ground(self.pointer), |(at, _)| at);
         let hero = context.view.current.hero(context.me());
         let is_on_hero = hero.is_some_and(|row| {
             context.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty() && !runs
@@ -477,8 +479,21 @@ impl PickContext<'_> {
         placed.filter(|&(_, at)| self.camera.viewport.contains(at))
     }
 
-    /// Returns the nearest matching unit under a pixel.
+    /// Returns the view that a pixel belongs to: the minimap or the arena below it.
+    fn camera_at(&self, px: Vec2) -> &Camera {
+        self.minimap.filter(|minimap| minimap.viewport.contains(px)).unwrap_or(self.camera)
+    }
+
+    /// Returns the place on the ground under a pixel, in tiles.
+    fn ground(&self, px: Vec2) -> Vec2 {
+        self.camera_at(px).to_tiles(px)
+    }
+
+    /// Returns the nearest matching unit under a pixel; none on the minimap, where nobody can aim at a unit.
     fn unit_at(&self, px: Vec2, fits: impl Fn(usize) -> bool) -> Option<UnitId> {
+        if self.minimap.is_some_and(|minimap| minimap.viewport.contains(px)) {
+            return None;
+        }
         let units = &self.view.current.units;
         let rules = &self.view.setup.rules;
         let distance = |row: usize| {
@@ -501,14 +516,15 @@ impl PickContext<'_> {
 
     /// Whether the player's core lies under a pixel.
     fn is_own_base(&self, px: Vec2) -> bool {
-        let radius = self.view.setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
-        self.own_base().is_some_and(|at| self.camera.to_screen(at).distance(px) <= radius + NEAR_PX)
+        let camera = self.camera_at(px);
+        let radius = self.view.setup.rules.core_radius as f32 / 1000.0 * camera.px_per_tile();
+        self.own_base().is_some_and(|at| camera.to_screen(at).distance(px) <= radius + NEAR_PX)
     }
 
     /// Returns the position of the standing enemy core under a pixel, in tiles, and whether it is open.
     fn enemy_core_at(&self, px: Vec2) -> Option<(Vec2, bool)> {
-        let (state, setup) = (&self.view.current, &self.view.setup);
-        let radius = setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
+        let (state, setup, camera) = (&self.view.current, &self.view.setup, self.camera_at(px));
+        let radius = setup.rules.core_radius as f32 / 1000.0 * camera.px_per_tile();
         let mine = state.team_of(self.me());
         let enemies = state.player_ids().filter(|&player| state.team_of(player) != mine);
         let standing = enemies.filter(|player| state.cores.hp[player.index()] > 0);
@@ -516,13 +532,13 @@ impl PickContext<'_> {
             let &(x, y) = setup.map.bases.get(player.index())?;
             Some((vec2(x as f32, y as f32) / 1000.0, state.cores.open[player.index()] != 0))
         });
-        cores.find(|&(at, _)| self.camera.to_screen(at).distance(px) <= radius)
+        cores.find(|&(at, _)| camera.to_screen(at).distance(px) <= radius)
     }
 
     /// Returns the angle from the hero to a pixel.
     fn aim(&self, px: Vec2) -> Option<Angle> {
         let hero = self.view.current.hero(self.me())?;
-        let way = self.camera.to_tiles(px) - self.place(hero);
+        let way = self.ground(px) - self.place(hero);
         (way.length() > 0.01).then(|| angle(way))
     }
 }

@@ -37,6 +37,10 @@ pub(crate) struct Settings {
     pub(crate) flashes: bool,
     /// Whether music plays.
     pub(crate) music: bool,
+    /// Whether the table shakes when a hero dies or a core cracks.
+    pub(crate) shakes: bool,
+    /// Whether shadows, effects and the moving menu are left out, for a slow machine.
+    pub(crate) minimal: bool,
     pub(crate) volumes: Volumes,
     pub(crate) keys: KeyChoices,
     /// Settings of other versions of the program, kept unchanged.
@@ -77,6 +81,8 @@ impl Default for Settings {
             text_percent: 100,
             flashes: true,
             music: true,
+            shakes: true,
+            minimal: false,
             volumes: Volumes::default(),
             keys: KeyChoices::default(),
             rest: toml::Table::new(),

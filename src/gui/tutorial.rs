@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use game::{EventBacklog, View};
+use game::View;
 use macroquad::math::{Vec2, vec2};
-use sim::{CAPTURED, ControlBehaviour, Event, GameState, Milli, Order, PlayerId};
+use sim::{CAPTURED, ControlBehaviour, GameState, Milli, Order, PlayerId};
 
 use super::bindings::{Action, key_name, rules_in_play, with_article};
 use super::draw::place;
@@ -14,6 +14,10 @@ use super::draw::place;
 const REACHED: f32 = 1.2;
 /// Number of minions from which a player has an army; before this, the opponent has no guards.
 const ARMY: usize = 4;
+/// Number of minions after which the supply counts as spent.
+const LARGE_ARMY: usize = 8;
+/// Distance of a minion from the core that it attacks, in tiles.
+const AT_CORE: f32 = 8.0;
 
 /// Lessons, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +28,29 @@ pub(crate) enum Step {
     Circle,
     /// Train an army.
     Train,
-    /// Select minions and send them into the middle circle.
+    /// Select minions and send them into the middle circle: they fight on their way.
     Send,
-    /// Raise the banner among minions.
-    Banner,
-    /// Destroy the open core.
-    Core,
+    /// Send a part of them into the far circle, while the others stay.
+    Split,
+    /// Spend the supply that has come meanwhile, and all that will come: by repeated training.
+    Spend,
+    /// Send all to the open core.
+    Assault,
+    /// Raise the banner there and destroy the core.
+    Win,
 }
 
 impl Step {
-    const ALL: [Self; 6] = [Self::Walk, Self::Circle, Self::Train, Self::Send, Self::Banner, Self::Core];
+    const ALL: [Self; 8] = [
+        Self::Walk,
+        Self::Circle,
+        Self::Train,
+        Self::Send,
+        Self::Split,
+        Self::Spend,
+        Self::Assault,
+        Self::Win,
+    ];
 }
 
 /// Part of an instruction.
@@ -47,7 +64,7 @@ pub(crate) enum Word {
 /// Current task.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Task {
-    /// Title, such as "1 of 6: walk".
+    /// Title, such as "1 of 8: walk".
     pub(crate) title: String,
     pub(crate) words: Vec<Word>,
     /// Reason for the task, or its consequence.
@@ -67,8 +84,8 @@ pub(crate) struct Tutorial {
     first_way: Option<f32>,
     /// Whether minions were sent somewhere in the fourth step.
     is_sent: bool,
-    /// Whether the banner was raised beside minions in the fifth.
-    is_raised: bool,
+    /// Whether minions were in two places in the fifth.
+    is_split: bool,
 }
 
 impl Tutorial {
@@ -77,8 +94,8 @@ impl Tutorial {
         Step::ALL.get(self.done).copied()
     }
 
-    /// Processes a new state and the events before it.
-    pub(crate) fn observe(&mut self, view: &View, events: &EventBacklog) {
+    /// Processes a new state, and whether the player has training repeated.
+    pub(crate) fn observe(&mut self, view: &View, is_repeating: bool) {
         let (Some(step), Some(field)) = (self.step(), Field::of(view)) else { return };
         if self.first_way.is_none() {
             self.first_way = field.to_first_place();
@@ -89,9 +106,7 @@ impl Tutorial {
         }
         match step {
             Step::Send => self.is_sent |= field.is_army_sent(),
-            Step::Banner => {
-                self.is_raised |= events.iter().any(|found| field.is_banner_among_minions(&found.event));
-            }
+            Step::Split => self.is_split |= field.is_split(),
             _ => {}
         }
         let is_done = match step {
@@ -99,8 +114,10 @@ impl Tutorial {
             Step::Circle => field.holds(field.near),
             Step::Train => field.army() >= ARMY,
             Step::Send => self.is_sent && field.holds(field.middle),
-            Step::Banner => self.is_raised,
-            Step::Core => false,
+            Step::Split => self.is_split && field.holds(field.far) && field.holds(field.middle),
+            Step::Spend => is_repeating && field.army() >= LARGE_ARMY,
+            Step::Assault => field.is_at_core(),
+            Step::Win => false,
         };
         self.done += usize::from(is_done);
     }
@@ -111,6 +128,8 @@ impl Tutorial {
         let has_lost_army = self.done > Step::Train as usize && field.army() == 0;
         let (words, reason) = if has_lost_army {
             (words_of(Step::Train), "Your minions have fallen: more cost only supply.")
+        } else if step == Step::Win && !field.is_at_core() {
+            (words_of(Step::Assault), "New minions follow you: lead them there, or send them.")
         } else {
             (words_of(step), reason_of(step))
         };
@@ -132,8 +151,11 @@ impl Tutorial {
                     0.0
                 }
             }
-            Step::Banner => 0.0,
-            Step::Core => field.core_damage(),
+            Step::Split if self.is_split => 0.5 + 0.5 * field.taken(field.far),
+            Step::Split => 0.0,
+            Step::Spend => field.army() as f32 / LARGE_ARMY as f32,
+            Step::Assault => 0.0,
+            Step::Win => field.core_damage(),
         };
         Some(Task { title, words, reason, progress: progress.clamp(0.0, 1.0), place })
     }
@@ -144,9 +166,11 @@ const fn title_of(step: Step) -> &'static str {
         Step::Walk => "walk",
         Step::Circle => "take a circle",
         Step::Train => "train minions",
-        Step::Send => "send them",
-        Step::Banner => "raise your banner",
-        Step::Core => "destroy the core",
+        Step::Send => "send them to fight",
+        Step::Split => "be in two places",
+        Step::Spend => "spend your supply",
+        Step::Assault => "to their core",
+        Step::Win => "win",
     }
 }
 
@@ -181,16 +205,22 @@ fn words_of(step: Step) -> Vec<Word> {
             Key("Right click".into()),
             text("the circle"),
         ],
-        Step::Banner => vec![text("Walk to your minions and press"), key(Action::Banner)],
-        Step::Core => {
-            vec![
-                text("Press"),
-                key(Action::SelectAll),
-                text("then"),
-                Key("Right click".into()),
-                text("the core"),
-            ]
+        Step::Split => {
+            vec![text("Drag a box over two of them, then"), Key("Right click".into()), text("the far circle")]
         }
+        Step::Spend => {
+            let keys = rules_in_play().minion_kinds().map(|kind| key(Action::Train(kind)));
+            let hold = [text("Hold"), Key("Shift".into()), text("and press one of")];
+            hold.into_iter().chain(keys).chain([text("until you have eight")]).collect()
+        }
+        Step::Assault => vec![
+            text("Press"),
+            key(Action::SelectAll),
+            text("then"),
+            Key("Right click".into()),
+            text("the core, and walk with them"),
+        ],
+        Step::Win => vec![text("Press"), key(Action::Banner), text("beside them, and strike the core down")],
     }
 }
 
@@ -199,9 +229,11 @@ const fn reason_of(step: Step) -> &'static str {
         Step::Walk => "You are the large one with the pennant. You strike what comes near by yourself.",
         Step::Circle => "Circles give points. More units take them faster.",
         Step::Train => "They cost supply, and appear in the circle of yours that is nearest to you.",
-        Step::Send => "They fight on their way. Two of three circles open the enemy's core.",
-        Step::Banner => "Minions near you strike faster for a few seconds.",
-        Step::Core => "Its shield is down. Go with them: destroy it and you win.",
+        Step::Send => "They attack whom they meet on their way. Two of three circles open the enemy's core.",
+        Step::Split => "Who is in two places takes more than one heap does.",
+        Step::Spend => "Unspent supply wins nothing: with Shift, or a right click, training repeats.",
+        Step::Assault => "Its shield is down while you hold two of the three circles.",
+        Step::Win => "Under your banner they strike faster for a few seconds.",
     }
 }
 
@@ -213,6 +245,8 @@ struct Field<'a> {
     /// Circles: the nearest to the player's base, and the nearest to the middle of the map.
     near: usize,
     middle: usize,
+    /// The farthest circle from the player's base.
+    far: usize,
     hero: Option<Vec2>,
 }
 
@@ -224,14 +258,12 @@ impl<'a> Field<'a> {
             let away = |&circle: &usize| place(map.circles.get(circle)).distance_squared(to);
             (0..map.circles.len()).min_by(|a, b| away(a).total_cmp(&away(b)))
         };
-        let near = nearest(place(map.bases.get(me.index())))?;
-        let middle = nearest(Vec2::ZERO)?;
+        let base = place(map.bases.get(me.index()));
+        let (near, middle) = (nearest(base)?, nearest(Vec2::ZERO)?);
+        let from_base = |circle: &usize| place(map.circles.get(*circle)).distance_squared(base);
+        let far = (0..map.circles.len()).max_by(|a, b| from_base(a).total_cmp(&from_base(b)))?;
         let hero = state.hero(me).map(|row| place_of(state, row));
-        Some(Self { view, state, me, near, middle, hero })
-    }
-
-    fn base(&self) -> Vec2 {
-        place(self.view.setup.map.bases.get(self.me.index()))
+        Some(Self { view, state, me, near, middle, far, hero })
     }
 
     fn circle(&self, circle: usize) -> Vec2 {
@@ -281,11 +313,20 @@ impl<'a> Field<'a> {
         self.minions().any(is_sent)
     }
 
-    fn is_banner_among_minions(&self, event: &Event) -> bool {
-        let Event::Banner { player, at } = event else { return false };
-        let at = vec2(at.x.to_num(), at.y.to_num());
-        let reach = milli(self.view.setup.rules.banner_radius);
-        *player == self.me && self.minions().any(|row| place_of(self.state, row).distance(at) <= reach)
+    /// Whether one minion is in the far circle and another stays in the middle one.
+    fn is_split(&self) -> bool {
+        let radius = milli(self.view.setup.rules.circle_radius);
+        let is_in = |circle: usize| {
+            let at = self.circle(circle);
+            self.minions().any(|row| place_of(self.state, row).distance(at) <= radius)
+        };
+        is_in(self.far) && is_in(self.middle)
+    }
+
+    /// Whether a minion has come to the enemy's core.
+    fn is_at_core(&self) -> bool {
+        let core = self.enemy().map(|enemy| place(self.view.setup.map.bases.get(enemy.index())));
+        core.is_some_and(|core| self.minions().any(|row| place_of(self.state, row).distance(core) <= AT_CORE))
     }
 
     fn enemy(&self) -> Option<PlayerId> {
@@ -302,13 +343,6 @@ impl<'a> Field<'a> {
         self.state.winner() == Some(self.state.team_of(self.me))
     }
 
-    /// Returns the position of the minion nearest to the hero.
-    fn nearest_minion(&self) -> Option<Vec2> {
-        let hero = self.hero.unwrap_or_else(|| self.base());
-        let places = self.minions().map(|row| place_of(self.state, row));
-        places.min_by(|a, b| a.distance_squared(hero).total_cmp(&b.distance_squared(hero)))
-    }
-
     fn place_of(&self, step: Step) -> Option<Vec2> {
         match step {
             Step::Walk => Some(self.first_place()),
@@ -318,8 +352,11 @@ impl<'a> Field<'a> {
                 self.hero.is_none_or(|hero| hero.distance(at) > radius)
             }),
             Step::Send => Some(self.circle(self.middle)),
-            Step::Banner => self.nearest_minion(),
-            Step::Core => self.enemy().map(|enemy| place(self.view.setup.map.bases.get(enemy.index()))),
+            Step::Split => Some(self.circle(self.far)),
+            Step::Spend => None,
+            Step::Assault | Step::Win => {
+                self.enemy().map(|enemy| place(self.view.setup.map.bases.get(enemy.index())))
+            }
         }
     }
 }

@@ -122,7 +122,7 @@ fn play_for_a_while(window: &Window) {
     window.wait_for("minions that go", |shown| has_order(shown, "AttackMove"));
     window.key("x");
     window.wait_for("minions that stop", |shown| has_order(shown, "Idle"));
-    window.drag([20.0, 80.0], [700.0, 640.0]);
+    window.drag([20.0, 640.0], [700.0, 80.0]);
     window.wait_for("all selected", |shown| shown["match"]["selected"].as_u64() >= Some(6));
     window.key("ctrl+1");
     window.point([640.0, 100.0]);

@@ -67,9 +67,26 @@ fn fields_stay_where_they_are_when_the_network_part_opens() {
 }
 
 #[test]
+fn a_match_plays_on_behind_a_menu_that_nobody_uses() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("moving", "960x540", None, &[]);
+    let first = window.wait_screen("start");
+    window.point([5.0, 5.0]);
+    let number = |shown: &Value, what: &str| shown[what].as_f64().unwrap_or(0.0);
+    // Longer than a menu counts as in use; a menu at rest shows one picture in ten frames.
+    let rested = window.wait_for("rest", |shown| number(shown, "seconds") > number(&first, "seconds") + 4.0);
+    window.wait_for("pictures without a hand", |shown| {
+        let [frames, drawn] = ["frames", "drawn"].map(|what| number(shown, what) - number(&rested, what));
+        frames > 10.0 && drawn > 0.8 * frames
+    });
+    window.close();
+    window.wait_end();
+}
+
+#[test]
 fn a_page_on_which_nothing_changes_shows_no_new_picture() {
     let Some(_turn) = turn() else { return };
-    let mut window = Window::open("Ann", "960x540", None, &[]);
+    let mut window = Window::open_with("minimal = true", "Ann", "960x540", &[]);
     window.wait_screen("start");
     assert_rests(&window, "start");
     window.click("settings");
@@ -91,7 +108,7 @@ fn every_page_rests_until_somebody_uses_it() {
     let Some(_turn) = turn() else { return };
     // Another test's match in the list would have a ping that changes.
     let _rooms = alone_on_loopback();
-    let mut window = Window::open("Ann", "960x540", None, &["play", "--bot", "none"]);
+    let mut window = Window::open_with("minimal = true", "Ann", "960x540", &["play", "--bot", "none"]);
     window.wait_tick(1);
     // Keys go where the pointer is.
     window.point([480.0, 200.0]);

@@ -37,6 +37,8 @@ fn settings_are_kept() {
     window.picture("general");
     window.click("frames 60");
     window.click("flashes off");
+    window.click("shakes off");
+    window.click("picture minimal");
     window.click("volume the match");
     let effects = |shown: &Value| shown["settings"]["volumes"]["effects"].as_u64().expect("a number");
     let quieter = effects(&window.wait_for("less volume", |shown| effects(shown) < 100));
@@ -70,6 +72,7 @@ fn settings_are_kept() {
     let settings = &shown["settings"];
     assert_eq!(settings["hero"], "archer", "{settings}");
     assert_eq!((&settings["frames_per_s"], &settings["flashes"]), (&60.into(), &false.into()));
+    assert_eq!((&settings["shakes"], &settings["minimal"]), (&false.into(), &true.into()));
     assert_eq!(effects(&shown), quieter, "{settings}");
     assert_eq!(settings["keys"]["bound"], serde_json::json!({ "banner": "R", "stop": "J" }));
     again.key("F11");

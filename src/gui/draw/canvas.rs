@@ -29,6 +29,8 @@ pub(super) struct Canvas {
     texel: Vec2,
     /// Corners of round shapes.
     pub(super) circle: Circle,
+    /// Whether soft discs are drawn.
+    pub(super) has_shadows: bool,
 }
 
 impl Canvas {
@@ -39,7 +41,7 @@ impl Canvas {
         let texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
         let atlas = Texture2D::from_image(&image);
         atlas.set_filter(FilterMode::Linear);
-        let mut canvas = Self { batches: Vec::new(), current: 0, atlas, texel, circle };
+        let mut canvas = Self { batches: Vec::new(), current: 0, atlas, texel, circle, has_shadows: true };
         canvas.add_batch();
         canvas
     }
@@ -117,6 +119,9 @@ impl Canvas {
 
     /// Draws a disc that fades from its centre to its edge.
     pub(super) fn soft(&mut self, at: Vec2, radius: Vec2, colour: Color) {
+        if !self.has_shadows {
+            return;
+        }
         let cell = f32::from(CELL);
         let (across, down) = (vec2(radius.x, 0.0), vec2(0.0, radius.y));
         // Leaves out the cell's edge, which texture filtering blends with the neighbours.

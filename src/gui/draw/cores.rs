@@ -11,6 +11,7 @@ use super::effects::Effects;
 use super::outlines::base_points;
 use super::shapes::Points;
 use super::view::View;
+use super::weight::draw_flames;
 
 /// Cracks, in radii of the crystal, by the share of hit points below which they appear.
 const CRACKS: [(f32, &[(f32, f32)]); 6] = [
@@ -40,12 +41,13 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     let step = base_points(&canvas.circle, at, radius * 0.84, team);
     canvas.convex(&step, mix(WALL_SIDE, colour, 0.12));
     let flash = view.age(effects.core_hit(player));
-    let hit = view.flashes && (0.0..0.05).contains(&flash);
+    let hit = view.look.flashes && (0.0..0.05).contains(&flash);
     draw_crystal(canvas, view, at, radius * 0.66, if hit { WHITE } else { colour }, health);
     draw_gauge(canvas, view, at, radius, colour, health);
     if health > 0.0 {
         draw_shield(canvas, view, at, radius, colour, state.cores.open[player.index()] != 0);
     }
+    draw_flames(canvas, view, player, radius);
 }
 
 /// Draws six facets, lit from the upper left; rubble once the core is destroyed.

@@ -295,6 +295,9 @@ impl Effects {
         for fallen in &self.fallen {
             draw_fallen(canvas, view, fallen);
         }
+        if view.look.is_minimal {
+            return;
+        }
         for stuck in &self.stuck {
             let left = 1.0 - view.age(stuck.since) / STUCK_S;
             let (tip, colour) = (view.px(stuck.at), mix(GROUND, colours::team(stuck.team), 0.75));
@@ -314,7 +317,7 @@ impl Effects {
     }
 
     pub(super) fn draw_chips(&self, canvas: &mut Canvas, view: &View<'_>) {
-        for chip in &self.chips {
+        for chip in self.chips.iter().filter(|_| !view.look.is_minimal) {
             let share = view.age(chip.since) / CHIP_S;
             if !(0.0..1.0).contains(&share) {
                 continue;
@@ -363,7 +366,7 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     let fold = 1.0 - 0.45 * ease_out(age / FOLD_S);
     let room = if age < FOLD_S { 1.0 } else { FALLEN_IN_CROWD.max(room_at(view.state(), fallen.at)) };
     let fade = ((FALLEN_S - age) / 2.0).clamp(0.0, 1.0) * room;
-    let flash = if view.flashes && age < 0.05 { 1.0 } else { 0.0 };
+    let flash = if view.look.flashes && age < 0.05 { 1.0 } else { 0.0 };
     let rules = view.scene.setup.rules.unit(fallen.control, fallen.kind);
     let radius = bodies::radius(rules) * view.tile;
     let at = view.px(fallen.at);

@@ -1,12 +1,14 @@
 //! The table: ground, grid, walls and rocks. It stays less conspicuous than everything on it.
 
+use macroquad::color::Color;
 use macroquad::math::{Rect, Vec2, vec2};
 use sim::{Rock, Wall};
 
 use super::canvas::Canvas;
-use super::colours::{self, GRID, INK, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};
+use super::colours::{self, GRID, GROUND, INK, RED, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};
 use super::shapes::Points;
 use super::view::{View, milli};
+use super::weight::burn;
 
 /// Spacing of the grid lines, in tiles.
 const GRID_TILES: f32 = 4.0;
@@ -14,6 +16,11 @@ const GRID_TILES: f32 = 4.0;
 const SIDE: f32 = 0.45;
 /// Offset of shadows, in tiles: down and to the right.
 const SHADOW: Vec2 = vec2(0.3, -0.3);
+
+/// Returns the colour of the ground, which sudden death warms.
+pub(super) fn colour(view: &View<'_>) -> Color {
+    mix(GROUND, RED, 0.06 * burn(view))
+}
 
 pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
     // Behind a menu the grid is barely visible, and in software rendering it costs as much as all units.
@@ -43,6 +50,13 @@ pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
     let rim = view.line * 2.0;
     let edge = Rect::new(ground.x - rim, ground.y - rim, ground.w + 2.0 * rim, ground.h + 2.0 * rim);
     canvas.frame(edge, rim, INK);
+    // A lit rim says where the table ends.
+    let lit = (view.line * 0.6).max(1.0);
+    canvas.frame(
+        Rect::new(edge.x - lit, edge.y - lit, edge.w + 2.0 * lit, edge.h + 2.0 * lit),
+        lit,
+        WALL_SIDE,
+    );
 }
 
 /// Covers the part of `outer` outside `inner`.
@@ -75,7 +89,9 @@ pub(super) fn draw_solids(canvas: &mut Canvas, view: &View<'_>) {
 fn draw_wall(canvas: &mut Canvas, view: &View<'_>, wall: &Wall) {
     let (min, max) = (milli(wall.min), milli(wall.max));
     let shadow = px_rect(view, min + SHADOW, max + SHADOW * 1.6);
-    canvas.rect(shadow, alpha(INK, 0.35));
+    if canvas.has_shadows {
+        canvas.rect(shadow, alpha(INK, 0.35));
+    }
     let full = px_rect(view, min, max);
     let side = SIDE * view.tile;
     let whole = Rect::new(full.x, full.y, full.w, full.h);

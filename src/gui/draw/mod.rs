@@ -14,6 +14,7 @@ mod ground;
 mod hud;
 mod hud_canvas;
 pub(crate) mod layout;
+mod minimap;
 mod objectives;
 mod outlines;
 mod overlay;
@@ -27,6 +28,7 @@ mod status;
 mod text;
 mod units;
 mod view;
+mod weight;
 
 use game::EventBacklog;
 use macroquad::math::{Rect, Vec2, vec2};
@@ -42,6 +44,7 @@ pub(crate) use production::{REFUSAL_SHOWN_S, TrainingStatus};
 use text::Type;
 use view::View;
 pub(crate) use view::place;
+use weight::Weight;
 
 use super::window::window;
 
@@ -185,19 +188,36 @@ pub(crate) struct AlertMark {
     pub(crate) age_s: f32,
 }
 
+/// Choices of the player about how a match is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// Whether hits and refusals flash, and moments with weight light the table.
+    pub(crate) flashes: bool,
+    /// Whether moments with weight shake the table.
+    pub(crate) shakes: bool,
+    /// Whether shadows and effects are left out, for a slow machine.
+    pub(crate) is_minimal: bool,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { flashes: true, shakes: true, is_minimal: false }
+    }
+}
+
 /// Draws scenes, and keeps the effects of recent events.
 pub(crate) struct ArenaPainter {
     /// Layout of the last frame, while recording is enabled.
     pub(crate) layout: layout::Recorder,
     /// Number of draw calls in the last frame.
     pub(crate) draw_calls: usize,
-    /// Whether hits and refusals flash.
-    pub(crate) flashes: bool,
+    pub(crate) look: Look,
     /// Whether the window is hidden, so that nothing is drawn.
     pub(crate) is_hidden: bool,
     canvas: Canvas,
     text: Type,
     effects: Effects,
+    weight: Weight,
     hud: Hud,
 }
 
@@ -209,11 +229,12 @@ impl ArenaPainter {
         Self {
             layout: layout::Recorder::default(),
             draw_calls: 0,
-            flashes: true,
+            look: Look::default(),
             is_hidden: false,
             canvas: Canvas::new(),
             text,
             effects: Effects::default(),
+            weight: Weight::default(),
             hud: Hud::default(),
         }
     }
@@ -232,6 +253,7 @@ impl ArenaPainter {
         events: &EventBacklog,
     ) {
         self.effects.observe(setup, previous, current, events);
+        self.weight.observe(setup, previous, current, events);
     }
 
     /// Draws the arena and the interface over the whole window.
@@ -240,15 +262,24 @@ impl ArenaPainter {
             return;
         }
         let window = window();
+        let look = self.look;
+        let shaken = {
+            let view = View { look, ..View::new(camera, scene, window) };
+            let by = self.weight.shake(&view) / camera.px_per_tile();
+            Camera { centre: camera.centre + by, ..camera.clone() }
+        };
+        let view = View { look, ..View::new(&shaken, scene, window) };
         // The ground is cleared instead of painted: in software rendering that saves a tenth of the cost.
-        clear_background(colours::GROUND);
+        clear_background(ground::colour(&view));
         self.canvas.clear();
+        self.canvas.has_shadows = !look.is_minimal;
         self.text.clear(layout::scale(window));
         self.layout.begin(window);
         self.layout.record("arena", "arena", camera.viewport, None);
-        let view = View { flashes: self.flashes, ..View::new(camera, scene, window) };
         self.draw_arena(&view);
         overlay::draw_frame(&mut self.canvas, &view);
+        let minimap = minimap::draw(&mut self.canvas, &view);
+        self.layout.record("minimap", "", minimap, None);
         let mut page = hud_canvas::HudCanvas {
             canvas: &mut self.canvas,
             text: &mut self.text,
@@ -267,7 +298,7 @@ impl ArenaPainter {
         let window = window();
         clear_background(colours::mix(colours::GROUND, colours::INK, BACKDROP_DARK));
         self.canvas.clear();
-        let view = View { flashes: self.flashes, is_backdrop: true, ..View::new(camera, scene, window) };
+        let view = View { look: self.look, is_backdrop: true, ..View::new(camera, scene, window) };
         self.draw_arena(&view);
         overlay::draw_frame(&mut self.canvas, &view);
         self.canvas.darken(BACKDROP_DARK);
@@ -277,14 +308,17 @@ impl ArenaPainter {
     /// Discards earlier effects, for a new match or a jump within one.
     pub(crate) fn forget(&mut self) {
         self.effects = Effects::default();
+        self.weight = Weight::default();
         self.hud = Hud::default();
     }
 
     fn draw_arena(&mut self, view: &View<'_>) {
-        let Self { canvas, effects, text, layout, .. } = self;
+        let Self { canvas, effects, weight, text, layout, .. } = self;
         ground::draw_floor(canvas, view);
         ground::draw_table(canvas, view);
+        weight.draw_edge(canvas, view);
         objectives::draw_circles(canvas, view);
+        weight.draw_lights(canvas, view);
         effects.draw_marks(canvas, view);
         ground::draw_solids(canvas, view);
         objectives::draw_beams(canvas, view);
@@ -297,7 +331,9 @@ impl ArenaPainter {
         if view.is_backdrop {
             return;
         }
-        overlay::draw_vignette(canvas, view);
+        if !view.look.is_minimal {
+            overlay::draw_vignette(canvas, view);
+        }
         overlay::draw_alert(canvas, view);
         overlay::draw_goal(canvas, view);
         overlay::draw_pointer(canvas, view);

@@ -2,12 +2,13 @@
 
 use std::f32::consts::TAU;
 
-use macroquad::prelude::{Color, Vec2, vec2};
+use macroquad::prelude::{Color, Rect, Vec2, vec2};
 
 use super::PointerOrder;
 use super::canvas::Canvas;
-use super::colours::{self, GOLD, INK, RED, alpha};
+use super::colours::{self, GOLD, INK, RED, alpha, mix};
 use super::view::{View, ease_out, point};
+use super::weight::burn;
 
 /// Time in which the arrows of an order close in, in seconds.
 const CLOSES_S: f32 = 0.4;
@@ -16,11 +17,13 @@ const PARTS: usize = 48;
 /// Distance of the viewport's corners, in radii of the ellipse that touches its sides.
 const EDGE: f32 = std::f32::consts::SQRT_2;
 
-/// Darkens the corners of the arena. Software rendering pays for every pixel, so the middle is left out.
+/// Darkens the corners of the arena, and reddens them in sudden death. Software rendering pays for every pixel, so the middle is left out.
 pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
     let seen = view.camera.viewport;
     let (middle, half) = (seen.center(), vec2(seen.w, seen.h) / 2.0);
-    let rings = [(0.94, 0.0), (1.14, 0.2), (EDGE, 0.5)];
+    let burn = burn(view);
+    let rings = [(0.94, 0.0), (1.14, 0.2 + 0.2 * burn), (EDGE, 0.5 + 0.25 * burn)];
+    let ink = mix(INK, RED, 0.55 * burn);
     // Rings are clipped: nothing is drawn beyond the viewport.
     let corner = |part: usize, size: f32| {
         let out = Vec2::from_angle(part as f32 * TAU / PARTS as f32);
@@ -35,7 +38,7 @@ pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
                 let at = corner(part, size);
                 let reached = ((at - middle) / half).length();
                 let dark = if reached < size { dark_at(&rings, reached) } else { dark };
-                (at, alpha(INK, dark))
+                (at, alpha(ink, dark))
             }));
         }
     }
@@ -129,6 +132,12 @@ pub(super) fn draw_goal(canvas: &mut Canvas, view: &View<'_>) {
     let beat = (view.scene.time_s / PERIOD_S * TAU).sin();
     canvas.ring(at, (1.1 + 0.12 * beat) * view.tile, view.line * 1.2, alpha(GOLD, 0.85));
     let unit = view.tile.clamp(14.0, 40.0);
+    // Where fighters are the ring alone says it.
+    let arrow = Rect::new(at.x - 0.75 * unit, at.y - 0.9 * view.tile - 2.6 * unit, 1.5 * unit, 2.6 * unit);
+    let units = &view.state().units;
+    if (0..units.len()).any(|row| arrow.contains(view.px(point(units.x[row], units.y[row])))) {
+        return;
+    }
     let tip = at - vec2(0.0, 0.9 * view.tile + (0.35 + 0.25 * beat) * unit);
     let shaft = tip - vec2(0.0, unit);
     let half = 0.28 * unit;

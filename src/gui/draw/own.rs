@@ -7,7 +7,7 @@ use macroquad::prelude::{Rect, Vec2, vec2};
 use sim::{ControlBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
-use super::colours::{self, INK, NEUTRAL, RED, Side, WALL, mix};
+use super::colours::{self, GOLD, INK, NEUTRAL, RED, Side, WALL, mix};
 use super::hud_canvas::{HudCanvas, grow};
 use super::layout;
 use super::production;
@@ -21,13 +21,13 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
         production::draw(hud, view, me, true);
         taken = draw_hero(hud, view, me);
         draw_selection(hud, view, me);
-        if view.state().outcome() == Outcome::Running {
-            draw_return(hud, view, me);
-        }
     }
     if view.scene.me.is_none() && view.scene.net.is_none() && view.state().players.len() == 2 {
         production::draw(hud, view, PlayerId(0), true);
         production::draw(hud, view, PlayerId(1), false);
+    }
+    if view.state().outcome() != Outcome::Running {
+        draw_verdict(hud, view);
     }
     if let Some(net) = view.scene.net {
         draw_connection(hud, view, net, taken);
@@ -57,14 +57,15 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let rules = view.scene.setup.rules.unit(ControlBehaviour::Player, state.players.hero_kind[seat]);
     hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, (team, Side::Own), rules.glyph());
     let hp = state.hero(me).map_or(0, |hero| state.units.hp[hero].max(0));
+    let away = state.hero(me).is_none() && state.outcome() == Outcome::Running;
     let rect = Rect::new(plate.x + pad + icon * 3.0, row - strip.h * 0.27, bar, strip.h * 0.54);
     let share = f32::from(hp) / f32::from(rules.hp);
     let colour = if share < 0.3 { RED } else { mix(colours::team(team), INK, 0.3) };
     hud.bar(rect, share, false, colour);
     hud.layout.record("health", "hero", grow(rect, 1.0), None);
-    let text = format!("{hp}/{}", rules.hp);
-    let label =
-        Label { name: "health: text", parent: "health", text: &text, size: Size::Small, colour: NEUTRAL };
+    let text = if away { return_text(view, me) } else { format!("{hp}/{}", rules.hp) };
+    let size = if away { Size::Body } else { Size::Small };
+    let label = Label { name: "health: text", parent: "health", text: &text, size, colour: NEUTRAL };
     hud.write(&label, rect.center(), Align::Middle);
     let rules = &view.scene.setup.rules;
     let start = rect.right() + pad * 1.5 + dial;
@@ -151,38 +152,35 @@ fn draw_dial(
     hud.write(&label, at + vec2(radius * 1.35, 0.0), Align::Left);
 }
 
-/// Draws the time until the hero respawns.
-fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
-    let state = view.state();
-    if state.hero(me).is_some() {
-        return;
-    }
-    let returns = state.players.respawn_at[me.index()];
-    let left = (returns.0 as f32 - view.now) / view.hz;
+/// Says when the hero returns.
+fn return_text(view: &View<'_>, me: PlayerId) -> String {
+    let returns = view.state().players.respawn_at[me.index()];
     let is_back_in =
         returns != Tick::NEVER && (view.scene.setup.rules.endless || returns < view.sudden_death());
-    let (line, number) = if is_back_in {
-        ("Your hero returns in", format!("{:.0}", left.max(0.0).ceil()))
-    } else {
-        ("Your hero is gone: lead your minions", String::new())
-    };
-    let (px, unit) = (hud.text.px(Size::Body), layout::scale(view.window));
-    let huge = if number.is_empty() { 0.0 } else { hud.text.px(Size::Huge) };
-    let width = hud.text.width(line, Size::Body).max(huge) + 40.0 * unit;
-    let seen = view.camera.viewport;
-    let height = px * 1.9 + huge;
-    let plate = Rect::new(seen.center().x - width / 2.0, seen.y + seen.h * 0.24, width, height);
-    hud.plate("return", plate);
-    let at = vec2(plate.center().x, plate.y + px * 0.95);
-    let label =
-        Label { name: "return: text", parent: "return", text: line, size: Size::Body, colour: NEUTRAL };
-    hud.write(&label, at, Align::Middle);
-    if !number.is_empty() {
-        let colour = colours::light(colours::team(state.team_of(me)));
-        let label =
-            Label { name: "return: seconds", parent: "return", text: &number, size: Size::Huge, colour };
-        hud.write(&label, at + vec2(0.0, px * 0.5 + huge * 0.55), Align::Middle);
+    if !is_back_in {
+        return "gone for good".into();
     }
+    let left = (returns.0 as f32 - view.now) / view.hz;
+    format!("returns in {:.0} s", left.max(0.0).ceil())
+}
+
+/// Says in large letters who has won.
+fn draw_verdict(hud: &mut HudCanvas<'_>, view: &View<'_>) {
+    let text = match (view.state().winner(), view.my_team()) {
+        (Some(winner), Some(mine)) if winner == mine => "Victory",
+        (Some(_), Some(_)) => "Defeat",
+        (None, _) => "A draw",
+        (Some(_), None) => return,
+    };
+    let (seen, px) = (view.camera.viewport, hud.text.px(Size::Huge));
+    let (w, h) = (hud.text.width(text, Size::Huge) + 2.0 * px, px * 1.6);
+    let plate = Rect::new((seen.center().x - w / 2.0).round(), (seen.y + seen.h * 0.16).round(), w, h);
+    hud.plate("verdict", plate);
+    let colour = if text == "Victory" { GOLD } else { NEUTRAL };
+    let rule = Rect::new(plate.x, plate.bottom() - px * 0.06, plate.w, px * 0.06);
+    hud.canvas.rect(rule, colour);
+    let label = Label { name: "verdict: text", parent: "verdict", text, size: Size::Huge, colour };
+    hud.write(&label, plate.center(), Align::Middle);
 }
 
 // The connection.

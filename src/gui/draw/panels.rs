@@ -9,13 +9,15 @@ use super::canvas::Canvas;
 use super::colours::{self, INK, NEUTRAL, TABLE, WHITE, alpha};
 use super::text::{Align, Label, Size};
 use super::view::View;
-use super::{ArenaPainter, Camera, Scene, layout};
+use super::{ArenaPainter, Camera, Scene, layout, minimap};
 use crate::gui::window::{clip, window};
 
 /// One of the arenas.
 pub(crate) struct Panel<'a> {
     /// Bounds including the title, in pixels.
     pub(crate) place: Rect,
+    /// View of the arena, whose viewport is [`ArenaPainter::panel_arena`].
+    pub(crate) camera: Camera,
     pub(crate) scene: Scene<'a>,
     pub(crate) ghosts: &'a [Ghost],
     /// Name, unique among its siblings.
@@ -59,14 +61,11 @@ impl ArenaPainter {
     }
 
     fn draw_panel(&mut self, panel: &Panel<'_>, window: Rect) {
-        let strip = self.strip();
-        let place = panel.place;
-        let seen = Rect::new(place.x, place.y + strip, place.w, (place.h - strip).max(1.0));
-        let camera = Camera::whole(&panel.scene.setup.map, seen);
+        let (camera, seen) = (&panel.camera, panel.camera.viewport);
         clip(Some(seen));
         self.canvas.clear();
         self.canvas.rect(seen, colours::GROUND);
-        let view = View { flashes: self.flashes, ..View::new(&camera, &panel.scene, window) };
+        let view = View { look: self.look, ..View::new(camera, &panel.scene, window) };
         // Tests read the titles; labels in an arena move with their units.
         let is_recorded = core::mem::replace(&mut self.layout.enabled, false);
         self.draw_arena(&view);
@@ -74,8 +73,15 @@ impl ArenaPainter {
         for ghost in panel.ghosts {
             draw_ghost(&mut self.canvas, &view, ghost);
         }
+        minimap::draw(&mut self.canvas, &view);
         self.canvas.frame(seen, 1.0, INK);
         self.draw_calls += self.canvas.flush();
+    }
+
+    /// Returns the viewport of the arena in a panel, below its title.
+    pub(crate) fn panel_arena(&self, place: Rect) -> Rect {
+        let strip = self.strip();
+        Rect::new(place.x, place.y + strip, place.w, (place.h - strip).max(1.0))
     }
 
     /// Returns the height of a title, in pixels.

@@ -38,7 +38,8 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>, player: PlayerId, i
     let right = layout::bottom_plates(view.window).right();
     let plate = Rect { x: if is_left { plate.x } else { right - plate.w }, ..plate };
     let parent = if is_left { "economy" } else { "right economy" };
-    let card = Card { parent, plate, economy, player, status: view.scene.training, flashes: view.flashes };
+    let card =
+        Card { parent, plate, economy, player, status: view.scene.training, flashes: view.look.flashes };
     hud.plate(parent, plate);
     card.draw_counters(hud, view);
     for kind in view.scene.setup.rules.minion_kinds() {
@@ -78,7 +79,8 @@ impl Card<'_> {
         let missing = self.flash(|refusal| matches!(refusal, Refusal::Supply { .. }));
         self.draw_flash(hud, Rect::new(self.plate.x, self.plate.y, 88.0 * unit, row * 2.0), missing);
         draw_coins(hud, at, icon * 1.1, colours::light(colours::team(team)));
-        let is_full = economy.supply >= economy.supply_max;
+        // Supply that no army has room for is not lost by waiting.
+        let is_full = economy.supply >= economy.supply_max && economy.minions < economy.minions_max;
         let counted = [
             ("supply", economy.supply, economy.supply_max, if is_full { RED } else { NEUTRAL }),
             ("minions", economy.minions, economy.minions_max, NEUTRAL),

@@ -4,11 +4,13 @@ use sim::CAPTURED;
 use sim::{GameState, Outcome, PlayerId};
 
 use super::colours::{GOLD, NEUTRAL, RED};
-use super::view::View;
+use super::view::{View, point};
 use macroquad::color::Color;
 
 /// Distance to the winning score at which it is mentioned, in points.
 const NEARLY: i32 = 30;
+/// Distance around a minion within which units belong to its fight, in tiles: a little more than a bow reaches.
+const FIGHT_TILES: f32 = 10.0;
 /// Time before sudden death at which it is announced, in seconds.
 const ANNOUNCED_S: u32 = 30;
 
@@ -24,64 +26,198 @@ pub(super) fn line(view: &View<'_>) -> (String, Color) {
     }
 }
 
-/// Returns the worst danger, else the best chance, else the next step to open a core.
-fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
-    if let Some(line) = danger(view, state, team) {
-        return (line, RED);
-    }
-    let held = state.circles_held(team);
-    let needed = state.circles.len() / 2 + 1;
-    let (core, open, burn) = enemy_cores(state, team);
-    if view.is_sudden() {
-        return (format!("Sudden death: their {core} {burn}, hold on"), GOLD);
-    }
-    if held >= needed {
-        let verb = if core == "core" { "is open: strike it" } else { "are open: strike one" };
-        return (format!("Their {core} {verb}"), GOLD);
-    }
-    if let Some(left) = until_sudden_death(view) {
-        return (format!("Sudden death in {left} s"), RED);
-    }
-    if held + 1 == needed && held > 0 {
-        return (format!("Take one more circle: their {core} {open}"), GOLD);
-    }
-    (format!("Hold {} circle{}: their {core} {open}", word(needed), plural(needed)), GOLD)
+/// Facts of a moment for one player, from which the line follows.
+#[derive(Clone, Debug)]
+struct Situation {
+    /// Points that the best enemy lacks to win; large without a score that wins.
+    points_left: i32,
+    is_core_hit: bool,
+    is_losing_circle: bool,
+    is_sudden: bool,
+    /// Seconds until sudden death, if few are left.
+    sudden_in: Option<u32>,
+    /// Circles held by the own team and by the best enemy, and those that open a core.
+    held: usize,
+    theirs: usize,
+    needed: usize,
+    has_held: bool,
+    /// Phrases for all enemy cores, for "they open" and for "they burn", in singular or plural.
+    cores: (&'static str, &'static str, &'static str),
+    fight: Fight,
 }
 
-/// Returns the first threat that would end the match: points, then the core, then a circle, then the loss of the
-/// core's shield.
-fn danger(view: &View<'_>, state: &GameState, team: u8) -> Option<String> {
-    let rules = &view.scene.setup.rules;
-    let theirs = others(state, team).map(|other| score(state, other)).max().unwrap_or(0);
-    let left = rules.score_to_win - theirs;
-    if !rules.endless && left <= NEARLY {
-        return Some(format!(
-            "They win in {left} point{}: take circles",
-            plural(left.unsigned_abs() as usize)
-        ));
+/// Strength of both sides where the player's minions meet the most enemies. Heroes count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fight {
+    ours: usize,
+    enemies: usize,
+    /// The player's units among ours, and whether the player's hero is one of them.
+    mine: usize,
+    has_hero: bool,
+    /// Whether the player's hero lives.
+    hero_lives: bool,
+}
+
+impl Fight {
+    /// Whether it is lost as it stands: half as many again and two more.
+    const fn is_hopeless(self) -> bool {
+        self.mine > 0 && self.enemies >= self.ours + 2 && 2 * self.enemies >= 3 * self.ours
     }
-    if view.scene.is_core_hit {
-        return Some("Your core is being hit: defend it".into());
+
+    /// Whether it is won as it stands.
+    const fn is_strong(self) -> bool {
+        self.enemies > 0 && self.ours >= self.enemies + 2 && 2 * self.ours >= 3 * self.enemies
     }
-    let held = state.circles_held(team);
-    let most = others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0);
-    if view.is_sudden() && held < most {
-        return Some("Sudden death: your core burns, take circles".into());
+
+    /// Says the numbers, such as "Three against eight".
+    fn words(self) -> String {
+        format!("{} against {}", capital(word(self.ours)), word(self.enemies))
     }
-    if view.is_sudden() && held == most {
-        return Some("Sudden death: no core is safe, take one more circle".into());
+}
+
+/// Condition of a line, its text, and its colour.
+type Rule = (fn(&Situation) -> bool, fn(&Situation) -> String, Color);
+
+/// The lines from the worst danger to the least, then from the best chance to the next step; the last one always
+/// applies.
+const RULES: [Rule; 16] = [
+    (
+        |it| it.points_left <= NEARLY,
+        |it| {
+            format!(
+                "They win in {} point{}: take circles",
+                it.points_left,
+                plural(it.points_left.unsigned_abs() as usize)
+            )
+        },
+        RED,
+    ),
+    (|it| it.is_core_hit, |_| "Your core is being hit: defend it".into(), RED),
+    (|it| it.is_sudden && it.held < it.theirs, |_| "Sudden death: your core burns, take circles".into(), RED),
+    (
+        |it| it.is_sudden && it.held == it.theirs,
+        |_| "Sudden death: no core is safe, take one more circle".into(),
+        RED,
+    ),
+    (
+        |it| it.fight.is_hopeless() && !it.fight.has_hero && it.fight.hero_lives && !it.is_sudden,
+        |it| format!("{}: wait for your hero", it.fight.words()),
+        RED,
+    ),
+    (
+        |it| it.fight.is_hopeless() && !it.is_sudden,
+        |it| format!("{}: fall back, train, come together", it.fight.words()),
+        RED,
+    ),
+    (|it| it.is_losing_circle, |_| "They take your circle: stop them".into(), RED),
+    (
+        |it| it.circles_to_close() > 0 && !it.is_sudden && it.has_held,
+        |it| format!("Your core is open: retake {}", word(it.circles_to_close())),
+        RED,
+    ),
+    (
+        |it| it.circles_to_close() > 0 && !it.is_sudden,
+        |it| {
+            let back = it.circles_to_close();
+            let which = if back == 1 { "a" } else { word(back) };
+            format!("Your core is open: take {which} circle{}", plural(back))
+        },
+        RED,
+    ),
+    (|it| it.is_sudden, |it| format!("Sudden death: their {} {}, hold on", it.cores.0, it.cores.2), GOLD),
+    (
+        |it| it.held >= it.needed && it.fight.is_strong(),
+        |it| format!("{}, their {} {}: strike", it.fight.words(), it.cores.0, is_open(it)),
+        GOLD,
+    ),
+    (
+        |it| it.held >= it.needed,
+        |it| {
+            format!("Their {} {}: strike {}", it.cores.0, is_open(it), if is_one(it) { "it" } else { "one" })
+        },
+        GOLD,
+    ),
+    (|it| it.sudden_in.is_some(), |it| format!("Sudden death in {} s", it.sudden_in.unwrap_or(0)), RED),
+    (|it| it.fight.is_strong(), |it| format!("{}: drive them off", it.fight.words()), GOLD),
+    (
+        |it| it.held + 1 == it.needed && it.held > 0,
+        |it| format!("Take one more circle: their {} {}", it.cores.0, it.cores.1),
+        GOLD,
+    ),
+    (
+        |_| true,
+        |it| {
+            let needed = it.needed;
+            format!("Hold {} circle{}: their {} {}", word(needed), plural(needed), it.cores.0, it.cores.1)
+        },
+        GOLD,
+    ),
+];
+
+fn is_one(it: &Situation) -> bool {
+    it.cores.0 == "core"
+}
+
+fn is_open(it: &Situation) -> &'static str {
+    if is_one(it) { "is open" } else { "are open" }
+}
+
+/// Returns the line of the first rule that applies.
+fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
+    say(&Situation::of(view, state, team))
+}
+
+fn say(situation: &Situation) -> (String, Color) {
+    let found = RULES.iter().find(|(applies, ..)| applies(situation));
+    found.map_or_else(|| (String::new(), NEUTRAL), |(_, says, colour)| (says(situation), *colour))
+}
+
+impl Situation {
+    fn of(view: &View<'_>, state: &GameState, team: u8) -> Self {
+        let rules = &view.scene.setup.rules;
+        let best = others(state, team).map(|other| score(state, other)).max().unwrap_or(0);
+        Self {
+            points_left: if rules.endless { i32::MAX } else { rules.score_to_win - best },
+            is_core_hit: view.scene.is_core_hit,
+            is_losing_circle: is_losing(state, team),
+            is_sudden: view.is_sudden(),
+            sudden_in: until_sudden_death(view),
+            held: state.circles_held(team),
+            theirs: others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0),
+            needed: state.circles.len() / 2 + 1,
+            has_held: has_held(state, team),
+            cores: enemy_cores(state, team),
+            fight: view.scene.me.map_or_else(Fight::default, |me| greatest_fight(state, me)),
+        }
     }
-    if is_losing(state, team) {
-        return Some("They take your circle: stop them".into());
+
+    /// Returns how many circles close the own core again; 0 while it is closed.
+    const fn circles_to_close(&self) -> usize {
+        (self.theirs + 1).saturating_sub(self.needed)
     }
-    let needed = state.circles.len() / 2 + 1;
-    let back = (most + 1).checked_sub(needed).filter(|&back| back > 0 && !view.is_sudden())?;
-    Some(if has_held(state, team) {
-        format!("Your core is open: retake {}", word(back))
-    } else {
-        let which = if back == 1 { "a" } else { word(back) };
-        format!("Your core is open: take {which} circle{}", plural(back))
-    })
+}
+
+/// Returns the fight around the minion of a player that has the most enemies near.
+fn greatest_fight(state: &GameState, me: PlayerId) -> Fight {
+    let units = &state.units;
+    let team = state.team_of(me);
+    let rows = || 0..units.len();
+    let at = |row: usize| point(units.x[row], units.y[row]);
+    let is_near = |a: usize, b: usize| at(a).distance_squared(at(b)) <= FIGHT_TILES * FIGHT_TILES;
+    let hero = state.hero(me);
+    let around = |middle: usize| {
+        let near = || rows().filter(move |&row| is_near(middle, row));
+        Fight {
+            ours: near().filter(|&row| state.team(row) == team).count(),
+            enemies: near().filter(|&row| state.team(row) != team).count(),
+            mine: near().filter(|&row| units.owner[row] == me).count(),
+            has_hero: hero.is_some_and(|hero| is_near(middle, hero)),
+            hero_lives: hero.is_some(),
+        }
+    };
+    let minions = rows().filter(|&row| units.owner[row] == me && Some(row) != hero);
+    let fights = minions.map(around).filter(|fight| fight.enemies > 0);
+    fights.max_by_key(|fight| (fight.enemies, fight.ours)).unwrap_or_default()
 }
 
 /// Whether this team has ever held a circle.
@@ -120,7 +256,7 @@ fn for_spectator(view: &View<'_>, state: &GameState) -> (String, Color) {
         |player: &PlayerId| state.cores.open[player.index()] != 0 && state.cores.hp[player.index()] > 0;
     let mut opened = state.player_ids().filter(is_open);
     match (opened.next(), opened.count()) {
-        (Some(player), 0) => return (format!("The core of {} is open", view.name(player)), GOLD),
+        (Some(player), 0) => return (format!("{}'s core is open", view.name(player)), GOLD),
         (Some(_), more) => return (format!("{} cores are open", capital(word(more + 1))), GOLD),
         (None, _) => {}
     }
@@ -174,199 +310,4 @@ fn capital(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use game::data;
-    use macroquad::math::Rect;
-    use sim::{KindId, SeatSetup, Setup, Tick, TickRate, World};
-
-    use super::super::{Camera, Scene};
-    use super::*;
-
-    /// Returns the lines for both players and for a spectator in a match changed by `change`.
-    fn lines(change: impl Fn(&mut GameState)) -> [String; 3] {
-        lines_on("standard", &[0, 1], change)
-    }
-
-    /// Returns the lines for the first two teams' players and for a spectator on a map.
-    fn lines_on(map: &str, teams: &[u8], change: impl Fn(&mut GameState)) -> [String; 3] {
-        lines_while(map, teams, change, false)
-    }
-
-    fn lines_while(
-        map: &str,
-        teams: &[u8],
-        change: impl Fn(&mut GameState),
-        is_core_hit: bool,
-    ) -> [String; 3] {
-        let seat = |&team| SeatSetup { hero: KindId(0), team };
-        let setup = Setup {
-            seed: 1,
-            tick_rate: TickRate::HZ_60,
-            seats: teams.iter().map(seat).collect(),
-            rules: data::rules("standard").expect("built in"),
-            map: data::map(map).expect("built in"),
-        };
-        let mut state = World::new(setup.clone()).state().clone();
-        change(&mut state);
-        let camera = Camera::whole(&setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
-        [Some(PlayerId(0)), Some(PlayerId(1)), None].map(|me| {
-            let scene = Scene {
-                setup: &setup,
-                previous: &state,
-                current: &state,
-                alpha: 1.0,
-                time_s: 0.0,
-                me,
-                names: &[],
-                selected: &[],
-                hovered: None,
-                drag: None,
-                pointer_order: None,
-                base_selected: false,
-                alert: None,
-                goal: None,
-                net: None,
-                is_core_hit,
-                training: None,
-            };
-            line(&View::new(&camera, &scene, Rect::new(0.0, 0.0, 1280.0, 720.0))).0
-        })
-    }
-
-    fn hold(state: &mut GameState, circles: &[(usize, u8)]) {
-        for &(circle, player) in circles {
-            state.circles.owner[circle] = PlayerId(player);
-        }
-    }
-
-    #[test]
-    fn the_line_follows_the_circles() {
-        let [mine, ..] = lines(|_| {});
-        assert_eq!(mine, "Hold two circles: their core opens");
-        let [mine, theirs, _] = lines(|state| hold(state, &[(0, 0)]));
-        assert_eq!(mine, "Take one more circle: their core opens");
-        assert_eq!(theirs, "Hold two circles: their core opens");
-        let [mine, theirs, others] = lines(|state| {
-            hold(state, &[(0, 0), (1, 0)]);
-            state.cores.open[1] = 1;
-        });
-        assert_eq!(mine, "Their core is open: strike it");
-        assert_eq!(theirs, "Your core is open: take a circle");
-        assert_eq!(others, "The core of Orange is open");
-        let [mine, ..] = lines(|state| {
-            hold(state, &[(0, 0), (1, 0)]);
-            (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), CAPTURED / 2);
-        });
-        assert_eq!(mine, "They take your circle: stop them");
-    }
-
-    /// Changes that make a situation of a duel, seen by player 0.
-    #[derive(Clone, Copy, Default)]
-    struct Situation {
-        mine: &'static [usize],
-        theirs: &'static [usize],
-        /// Circle that the enemy is capturing.
-        taken: Option<usize>,
-        captures: u16,
-        scores: [i32; 2],
-        is_core_hit: bool,
-        second: u32,
-    }
-
-    #[test]
-    fn the_worst_danger_comes_first() {
-        const NONE: Situation = Situation {
-            mine: &[],
-            theirs: &[],
-            taken: None,
-            captures: 0,
-            scores: [0, 0],
-            is_core_hit: false,
-            second: 1,
-        };
-        let open = Situation { theirs: &[1, 2], ..NONE };
-        let ahead = Situation { mine: &[0, 1], captures: 2, ..NONE };
-        let late = Situation { second: 301, ..NONE };
-        let table = [
-            (NONE, "Hold two circles: their core opens"),
-            (Situation { mine: &[0], ..NONE }, "Take one more circle: their core opens"),
-            (ahead, "Their core is open: strike it"),
-            (open, "Your core is open: take a circle"),
-            (Situation { captures: 1, ..open }, "Your core is open: retake one"),
-            (Situation { theirs: &[0, 1, 2], ..open }, "Your core is open: take two circles"),
-            (Situation { theirs: &[0, 1, 2], captures: 1, ..open }, "Your core is open: retake two"),
-            (Situation { mine: &[0], taken: Some(0), ..open }, "They take your circle: stop them"),
-            (Situation { taken: Some(1), ..ahead }, "They take your circle: stop them"),
-            (Situation { is_core_hit: true, ..open }, "Your core is being hit: defend it"),
-            (
-                Situation { is_core_hit: true, mine: &[0], taken: Some(0), ..open },
-                "Your core is being hit: defend it",
-            ),
-            (Situation { scores: [0, 465], ..open }, "They win in 5 points: take circles"),
-            (Situation { scores: [0, 469], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
-            (Situation { scores: [0, 439], ..open }, "Your core is open: take a circle"),
-            (Situation { scores: [465, 0], ..ahead }, "Their core is open: strike it"),
-            (Situation { second: 280, ..ahead }, "Their core is open: strike it"),
-            (Situation { second: 280, ..open }, "Your core is open: take a circle"),
-            (Situation { second: 280, ..NONE }, "Sudden death in 20 s"),
-            (late, "Sudden death: no core is safe, take one more circle"),
-            (Situation { theirs: &[0], ..late }, "Sudden death: your core burns, take circles"),
-            (Situation { mine: &[0], ..late }, "Sudden death: their core burns, hold on"),
-            (Situation { mine: &[0], taken: Some(0), ..late }, "They take your circle: stop them"),
-            (Situation { is_core_hit: true, ..late }, "Your core is being hit: defend it"),
-            (Situation { scores: [0, 465], ..late }, "They win in 5 points: take circles"),
-        ];
-        for (at, (situation, expected)) in table.into_iter().enumerate() {
-            let Situation { mine, theirs, taken, captures, scores, is_core_hit, second } = situation;
-            let change = |state: &mut GameState| {
-                state.globals.tick[0] = Tick(second * 60);
-                mine.iter().for_each(|&circle| hold(state, &[(circle, 0)]));
-                theirs.iter().for_each(|&circle| hold(state, &[(circle, 1)]));
-                if let Some(circle) = taken {
-                    (state.circles.taker[circle], state.circles.progress[circle]) =
-                        (PlayerId(1), CAPTURED / 2);
-                }
-                state.players.captures[0] = captures;
-                (state.players.score[0], state.players.score[1]) = (scores[0], scores[1]);
-            };
-            let [line, ..] = lines_while("standard", &[0, 1], change, is_core_hit);
-            assert_eq!(line, expected, "situation {at}");
-        }
-    }
-
-    #[test]
-    fn several_enemies_have_several_cores() {
-        let hold_three = |state: &mut GameState| {
-            hold(state, &[(0, 0), (1, 0), (2, 0)]);
-            for enemy in 1..4 {
-                state.cores.open[enemy] = 1;
-            }
-        };
-        let [mine, theirs, others] = lines_on("quad", &[0, 1, 2, 3], hold_three);
-        assert_eq!(mine, "Their cores are open: strike one");
-        assert_eq!(theirs, "Your core is open: take a circle");
-        assert_eq!(others, "Three cores are open");
-        let [mine, ally, _] = lines_on("quad", &[0, 0, 1, 1], |_| {});
-        assert_eq!([mine, ally], ["Hold three circles: their cores open"; 2]);
-        let [mine, ..] = lines_on("quad", &[0, 1, 2, 3], |state| {
-            (state.cores.hp[1], state.cores.hp[3]) = (0, 0);
-        });
-        assert_eq!(mine, "Hold three circles: their core opens");
-    }
-
-    #[test]
-    fn the_line_announces_the_end() {
-        let [mine, theirs, others] = lines(|state| {
-            state.globals.tick[0] = Tick(301 * 60);
-            hold(state, &[(0, 0)]);
-        });
-        assert_eq!(mine, "Sudden death: their core burns, hold on");
-        assert_eq!(theirs, "Sudden death: your core burns, take circles");
-        assert_eq!(others, "Sudden death");
-        let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
-        assert_eq!(mine, "Sudden death in 1 s");
-        let [mine, theirs, _] = lines(|state| state.players.score[1] = 450);
-        assert_eq!(mine, "They win in 20 points: take circles");
-        assert_eq!(theirs, "Hold two circles: their core opens");
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use std::f32::consts::{FRAC_PI_8, PI, TAU};
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
 use sim::AttackBehaviour;
 
+use super::Camera;
 use super::bodies::Body;
 use super::canvas::Canvas;
 use super::colours::{self, INK, RED, Side, alpha, mix};
@@ -23,6 +24,8 @@ const LEAN_S: f32 = 0.14;
 const LEAN_PX: f32 = 6.0;
 /// Duration of a swing, in seconds.
 const SWING_S: f32 = 0.14;
+/// Distance within which an enemy makes a fight, in tiles.
+const QUIET_TILES: f32 = 10.0;
 /// Speed above which a unit counts as running, in tiles per second.
 const RUNNING: f32 = 0.4;
 
@@ -170,7 +173,7 @@ fn stance(view: &View<'_>, effects: &Effects, body: &Body) -> Pose {
         line: view.line,
         windup: body.windup.unwrap_or(0.0),
         swing: Some(swing).filter(|swing| (0.0..1.0).contains(swing)),
-        is_white: view.flashes && (0.0..FLASH_S).contains(&hit),
+        is_white: view.look.flashes && (0.0..FLASH_S).contains(&hit),
         team: body.team,
         side: body.side,
     }
@@ -189,6 +192,9 @@ fn draw_body(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bod
     if body.is_hero {
         if is_own_hero(view, body) {
             let radius = body.radius * 1.25 + view.line * 1.5;
+            // A dark ground inside the ring: on a circle of his own colour the hero would melt into it.
+            canvas.disc(pose.at, radius, alpha(INK, 0.6));
+            canvas.ring(pose.at, radius, view.line * 2.0, INK);
             canvas.ring(pose.at, radius, view.line * 0.8, colours::light(body.colour()));
         }
         let sway = steps(view, effects, body).map_or(0.0, |steps| 0.22 * (steps * PI).sin());
@@ -262,28 +268,81 @@ fn is_own_hero(view: &View<'_>, body: &Body) -> bool {
     body.is_hero && view.scene.me == Some(body.owner)
 }
 
-/// Draws "You" with an arrow down to the player's hero.
+/// Draws "You" with an arrow down to the player's hero, unless that would hide a unit or he fights.
 pub(super) fn draw_own_label(canvas: &mut Canvas, text: &mut Type, layout: &mut Recorder, view: &View<'_>) {
     let hero = view.scene.me.and_then(|me| view.state().hero(me));
     let Some(body) = hero.map(|row| Body::new(view, row)) else { return };
     let colour = colours::light(body.colour());
-    let seen = view.camera.viewport;
     let lift = if has_banner(view, body.owner) { 3.3 } else { 2.35 };
     let tip = body.at - vec2(0.0, body.radius * lift + view.line * 2.0);
     let (size, px) = (text.px(Size::Small) * 0.45, text.px(Size::Small));
     let middle = tip - vec2(0.0, size * 1.2 + px * 0.55);
     let half = text.width("You", Size::Small) / 2.0;
-    let is_inside = middle.x - half > seen.x
-        && middle.x + half < seen.right()
-        && middle.y - px > seen.y
-        && middle.y + px < seen.bottom();
-    if !is_inside {
+    let plate = Rect::new(middle.x - half - 5.0, middle.y - px * 0.62, half * 2.0 + 10.0, px * 1.24);
+    if !has_room_for(view, &body, Rect { h: tip.y - plate.y, ..plate }) {
         return;
     }
     let arrow = [tip, tip + vec2(-size, -size), tip + vec2(size, -size)];
     canvas.outlined(&arrow, colour, INK, view.line);
-    let plate = Rect::new(middle.x - half - 5.0, middle.y - px * 0.62, half * 2.0 + 10.0, px * 1.24);
     canvas.rect(plate, colours::PLATE);
     let label = Label { name: "you", parent: "arena", text: "You", size: Size::Small, colour };
     text.set(layout, &label, middle, Align::Middle);
+}
+
+/// Whether a label over the player's hero lies within the arena, beside the minimap, over no unit, and the hero is
+/// out of fights.
+fn has_room_for(view: &View<'_>, hero: &Body, label: Rect) -> bool {
+    let (seen, unit) = (view.camera.viewport, super::layout::scale(view.window));
+    let minimap = Camera::minimap(&view.scene.setup.map, seen, unit).viewport;
+    let is_inside = label.x > seen.x
+        && label.right() < seen.right()
+        && label.y > seen.y
+        && label.bottom() < seen.bottom()
+        && !label.overlaps(&minimap);
+    let bodies = (0..view.state().units.len()).map(|row| Body::new(view, row));
+    is_inside
+        && bodies.filter(|body| body.id != hero.id).all(|body| {
+            let nearest = body.at.clamp(label.point(), label.point() + label.size());
+            let is_enemy = view.is_enemy(body.team);
+            let is_far = !is_enemy || body.at.distance(hero.at) > QUIET_TILES * view.tile;
+            is_far && body.at.distance(nearest) > body.radius + view.line
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scene;
+    use super::*;
+    use crate::gui::test_view::test_view;
+    use sim::PlayerId;
+    use sim::math::Fx;
+    use std::sync::Arc;
+
+    #[test]
+    fn no_label_is_over_a_unit_or_in_a_fight() {
+        let window = Rect::new(0.0, 0.0, 1280.0, 720.0);
+        let mut view = test_view(Some(PlayerId(0)));
+        let mut state = (*view.current).clone();
+        let (hero, enemy) = (state.hero(PlayerId(0)).expect("one"), state.hero(PlayerId(1)).expect("one"));
+        let own = |&row: &usize| row != hero && state.units.owner[row] == PlayerId(0);
+        let minions: Vec<usize> = (0..state.units.len()).filter(own).collect();
+        let mut has_room = |enemy_at: (f32, f32), minions_at: (f32, f32)| {
+            for (row, at) in
+                minions.iter().map(|&row| (row, minions_at)).chain([(enemy, enemy_at), (hero, (0.0, 0.0))])
+            {
+                (state.units.x[row], state.units.y[row]) = (Fx::from_num(at.0), Fx::from_num(at.1));
+            }
+            (view.previous, view.current) = (Arc::new(state.clone()), Arc::new(state.clone()));
+            let camera = Camera { centre: Vec2::ZERO, tiles_high: 22.0, viewport: window };
+            let scene = Scene::of(&view, 1.0, 0.0);
+            let view = View::new(&camera, &scene, window);
+            let body = Body::new(&view, hero);
+            let label = Rect::new(body.at.x - 20.0, body.at.y - 70.0, 40.0, 30.0);
+            has_room_for(&view, &body, label)
+        };
+        assert!(has_room((30.0, 0.0), (-20.0, 0.0)), "alone");
+        assert!(!has_room((8.0, 0.0), (-20.0, 0.0)), "in a fight");
+        assert!(!has_room((30.0, 0.0), (0.0, 1.7)), "over own minions");
+        assert!(has_room((30.0, 0.0), (0.0, -1.7)), "over nobody");
+    }
 }

@@ -7,7 +7,7 @@ use sim::math::{Angle, Fx};
 use sim::{GameState, MilliPoint, PlayerId, Tick};
 
 use super::colours::Side;
-use super::{Camera, Scene};
+use super::{Camera, Look, Scene};
 
 /// Scene and camera, with values derived from both.
 pub(super) struct View<'a> {
@@ -22,8 +22,7 @@ pub(super) struct View<'a> {
     pub(super) now: f32,
     /// Ticks per second.
     pub(super) hz: f32,
-    /// Whether hits and refusals flash.
-    pub(super) flashes: bool,
+    pub(super) look: Look,
     /// Whether it is the backdrop of a menu: then nothing is marked or shaded.
     pub(super) is_backdrop: bool,
 }
@@ -40,7 +39,7 @@ impl<'a> View<'a> {
             line: (tile / 10.0).clamp(1.5, 4.0),
             now: before + (after - before) * scene.alpha,
             hz: scene.setup.tick_rate.hz() as f32,
-            flashes: true,
+            look: Look::default(),
             is_backdrop: false,
         }
     }

@@ -13,6 +13,7 @@ use crate::gui::bindings::{KeyChoices, put_in_force};
 struct Play {
     view: View,
     camera: Camera,
+    minimap: Option<Camera>,
     controller: InputController,
     said: Vec<Control>,
     now: f64,
@@ -33,11 +34,19 @@ impl Play {
         world.step(&TickInputs::idle(world.state().tick(), 2));
         let view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
         let camera = Camera::whole(&view.setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
-        Self { view, camera, controller: InputController::default(), said: Vec::new(), now: 1.0 }
+        Self {
+            view,
+            camera,
+            minimap: None,
+            controller: InputController::default(),
+            said: Vec::new(),
+            now: 1.0,
+        }
     }
 
     fn take(&mut self, input: Input) -> Option<Request> {
-        let context = PickContext { view: &self.view, camera: &self.camera, alpha: 1.0, now: self.now };
+        let (view, camera, minimap) = (&self.view, &self.camera, self.minimap.as_ref());
+        let context = PickContext { view, camera, minimap, alpha: 1.0, now: self.now };
         let said = &mut self.said;
         self.controller.take(input, &context, &mut |what| said.push(what))
     }
@@ -74,7 +83,8 @@ impl Play {
             fits && units.owner[row] == PlayerId(player)
         });
         let row = row.expect("there is one");
-        let context = PickContext { view: &self.view, camera: &self.camera, alpha: 1.0, now: 0.0 };
+        let context =
+            PickContext { view: &self.view, camera: &self.camera, minimap: None, alpha: 1.0, now: 0.0 };
         self.camera.to_screen(context.place(row))
     }
 }
@@ -241,6 +251,41 @@ fn with_ctrl_a_right_click_runs_whatever_lies_there() {
 }
 
 #[test]
+fn a_right_click_on_the_minimap_gives_the_orders_of_the_ground() {
+    put_in_force(&KeyChoices::default());
+    let mut play = Play::new();
+    let arena = Rect::new(0.0, 52.0, 1280.0, 610.0);
+    let minimap = Camera::minimap(&play.view.setup.map, arena, 1.0);
+    play.camera = Camera { centre: vec2(-10.0, 0.0), tiles_high: 22.0, viewport: arena };
+    play.minimap = Some(minimap.clone());
+    play.key(KeyCode::E);
+    // A place far outside the arena's view.
+    let place = vec2(18.0, 6.0);
+    let near = |target: Target| {
+        let at = vec2(target.at().x.to_num(), target.at().y.to_num());
+        at.distance(place) < 0.5
+    };
+    play.click(MouseButton::Right, minimap.to_screen(place));
+    let commands = play.commands();
+    assert!(matches!(commands[..], [Command::AttackMove(_, to, When::Now)] if near(to)), "{commands:?}");
+    play.take(Input::Down(KeyCode::LeftControl, Held { shift: false, ctrl: true }));
+    play.click(MouseButton::Right, minimap.to_screen(place));
+    let commands = play.commands();
+    assert!(matches!(commands[..], [Command::Move(_, to, When::Now)] if near(to)), "{commands:?}");
+    play.take(Input::Up(KeyCode::LeftControl));
+    play.take(Input::Down(KeyCode::F, Held::default()));
+    play.click(MouseButton::Left, minimap.to_screen(place));
+    let commands = play.commands();
+    assert!(matches!(commands[..], [Command::AttackMove(_, to, When::Now)] if near(to)), "{commands:?}");
+    let core = minimap.to_screen(vec2(27.0, 0.0));
+    assert_eq!(play.take(Input::Pressed(MouseButton::Right, core)), Some(Request::Shielded));
+    // The base has a flag there, too.
+    play.click(MouseButton::Left, base(&play, 0));
+    play.click(MouseButton::Right, minimap.to_screen(place));
+    assert!(matches!(play.commands()[..], [Command::Rally(Some(to))] if near(to)));
+}
+
+#[test]
 fn a_selected_hero_does_not_run_ahead_of_queued_orders() {
     let mut play = Play::new();
     play.drag(Vec2::ZERO, vec2(1280.0, 720.0));
@@ -299,7 +344,8 @@ fn units_and_modifiers_take_precedence_over_the_base() {
     play.click(MouseButton::Left, own);
     let seat = |view: &mut View| Arc::make_mut(&mut view.current).cores.hp[0] = 0;
     seat(&mut play.view);
-    let context = PickContext { view: &play.view, camera: &play.camera, alpha: 1.0, now: play.now };
+    let context =
+        PickContext { view: &play.view, camera: &play.camera, minimap: None, alpha: 1.0, now: play.now };
     play.controller.refresh(&context, &mut |_| {});
     assert!(!play.controller.base_selected, "nothing is left of it");
 }

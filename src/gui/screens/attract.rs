@@ -1,4 +1,4 @@
-//! The attract mode behind the menus: a match between two bots, of which each screen shows a moment.
+//! The attract mode behind the menus: a match between two bots that plays on, or of which each screen shows a moment.
 
 use bot::{Bot, BotLevel};
 use game::{EventBacklog, View, data};
@@ -16,6 +16,10 @@ const HZ: u32 = 30;
 const FIRST_S: u32 = 25;
 /// Time between the moments of two screens, in seconds.
 const NEXT_S: u32 = 10;
+/// Pictures of the moving match per second: in software rendering each costs as much as one of a match.
+const PICTURES_PER_S: f64 = 12.0;
+/// Maximum time that the match catches up with, in seconds: a window that was hidden continues where it was.
+const CATCH_UP_S: f64 = 0.25;
 
 /// Match in the background.
 pub(crate) struct Attract {
@@ -27,6 +31,10 @@ pub(crate) struct Attract {
     seed: u64,
     /// Ticks to run before it is drawn.
     ahead: u32,
+    /// Time of the last picture, in seconds since the window opened; `None` before the first.
+    pictured_at: Option<f64>,
+    /// Time that has passed and is not run yet, in seconds.
+    owed_s: f64,
 }
 
 impl Attract {
@@ -50,13 +58,46 @@ impl Attract {
         let names = ["Blue".to_owned(), "Orange".to_owned()];
         let view = View::new(&world, Arc::new(names), None, clock::now());
         let bot = |seat: u8| Bot::new(BotLevel::Hard, PlayerId(seat), rate);
-        Self { world, bots: [bot(0), bot(1)], wants: Default::default(), view, seed, ahead: FIRST_S * HZ }
+        Self {
+            world,
+            bots: [bot(0), bot(1)],
+            wants: Default::default(),
+            view,
+            seed,
+            ahead: FIRST_S * HZ,
+            pictured_at: None,
+            owed_s: 0.0,
+        }
     }
 
     /// Advances to a later moment.
     pub(crate) fn later(mut self) -> Self {
         self.ahead += NEXT_S * HZ;
         self
+    }
+
+    /// Plays on to `now` if the next picture is due. Returns whether it is.
+    pub(crate) fn play_on(&mut self, now: f64) -> bool {
+        let Some(before) = self.pictured_at else {
+            self.pictured_at = Some(now);
+            return false;
+        };
+        // The clock of frames is not exact.
+        if now - before < 0.95 / PICTURES_PER_S {
+            return false;
+        }
+        self.pictured_at = Some(now);
+        self.owed_s += (now - before).min(CATCH_UP_S);
+        let ticks = (self.owed_s * f64::from(HZ)) as u32;
+        self.owed_s -= f64::from(ticks) / f64::from(HZ);
+        self.ahead += ticks;
+        true
+    }
+
+    /// Returns the time until the next picture of the moving match, in seconds.
+    pub(crate) fn next_in(&self, now: f64) -> f64 {
+        let before = self.pictured_at.unwrap_or(now);
+        (before + 1.0 / PICTURES_PER_S - now).clamp(0.0, 1.0 / PICTURES_PER_S)
     }
 
     /// Runs the match up to the moment, once, and draws it.

@@ -1,15 +1,17 @@
 //! Both seats of a match side by side, with lockstep and with a server: the two players' screens at the same instant.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+use macroquad::math::{Rect as MacroquadRect, Vec2};
 use macroquad::miniquad::KeyCode;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 use super::Next;
+use super::camera_control::CameraControl;
 use super::play::match_clock;
 use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
-use crate::gui::draw::{Ghost, Panel, Scene};
+use crate::gui::draw::{Camera, Ghost, Panel, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
@@ -42,6 +44,9 @@ const FOLLOWS: f32 = 0.02;
 /// The four screens.
 pub(crate) struct BothScreen {
     rows: [Row; 2],
+    /// Each player's camera, in both rows.
+    cameras: [CameraControl; 2],
+    pointer: Vec2,
     names: Vec<String>,
     elapsed: Duration,
     drawn_at: Option<f64>,
@@ -86,6 +91,8 @@ impl BothScreen {
             [Row::open(Architecture::P2p, cell, seed)?, Row::open(Architecture::ClientServer, cell, seed)?];
         Ok(Self {
             rows,
+            cameras: [CameraControl::following(); 2],
+            pointer: Vec2::ZERO,
             names: vec!["player 1".into(), "player 2".into()],
             elapsed: Duration::ZERO,
             drawn_at: None,
@@ -102,6 +109,9 @@ impl BothScreen {
                 Input::Down(KeyCode::Space, _) => self.is_paused = !self.is_paused,
                 Input::Down(key, _) if super::play::means(*key, Action::Picture) => context.picture(),
                 Input::Down(key, _) if super::play::means(*key, Action::Menu) => self.wants_out = true,
+                Input::Down(key, _) if super::play::means(*key, Action::LockCamera) => {
+                    self.cameras.iter_mut().for_each(CameraControl::toggle_lock);
+                }
                 _ => {}
             }
         }
@@ -117,11 +127,49 @@ impl BothScreen {
             }
         }
         let places = places(context.points());
-        let panels = self.rows.iter().zip(&places).flat_map(|(row, places)| {
-            (0..2).map(|player| row.panel(player, places[player], &self.names, context.now as f32))
-        });
+        inputs.iter().for_each(|&input| self.look(context, &places, input));
+        let cameras = self.cameras(context, &places);
+        let panels = self
+            .rows
+            .iter()
+            .zip(&places)
+            .flat_map(|(row, places)| (0..2).map(move |player| (row, player, places[player])));
+        let now = context.now as f32;
+        let panels = panels
+            .zip(cameras)
+            .map(|((row, player, place), camera)| row.panel(player, (place, camera), &self.names, now));
         let panels: Vec<Panel<'_>> = panels.collect();
         context.painter.draw_panels(&panels);
+    }
+
+    /// Passes an input to the camera of the panel under the pointer.
+    fn look(&mut self, context: &AppContext, places: &[[MacroquadRect; 2]; 2], input: Input) {
+        if let Input::Moved(at) | Input::Pressed(_, at) | Input::Released(_, at) = input {
+            self.pointer = at;
+        }
+        let cameras = self.cameras(context, places);
+        let is_over = |camera: &Camera| camera.viewport.contains(self.pointer);
+        let Some(panel) = cameras.iter().position(is_over) else {
+            if matches!(input, Input::Released(..) | Input::FocusLost) {
+                self.cameras.iter_mut().for_each(CameraControl::let_go);
+            }
+            return;
+        };
+        let map = &self.rows[panel / 2].screens.setup().map;
+        let whole = Camera::whole(map, cameras[panel].viewport).tiles_high;
+        let minimap = context.minimap(map, cameras[panel].viewport);
+        self.cameras[panel % 2].take(input, (&cameras[panel], &minimap), whole, self.pointer);
+    }
+
+    /// Returns the cameras of the panels, row by row.
+    fn cameras(&mut self, context: &AppContext, places: &[[MacroquadRect; 2]; 2]) -> [Camera; 4] {
+        core::array::from_fn(|panel| {
+            let (row, player) = (&self.rows[panel / 2], panel % 2);
+            let viewport = context.painter.panel_arena(places[panel / 2][player]);
+            let picture = &row.pictures[player];
+            let hero = picture.hero(PlayerId(player as u8)).map(|hero| unit_place(picture, hero));
+            self.cameras[player].camera(&row.screens.setup().map, viewport, window(), hero)
+        })
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
@@ -332,7 +380,7 @@ impl Row {
     fn panel<'a>(
         &'a self,
         player: usize,
-        place: macroquad::math::Rect,
+        (place, camera): (MacroquadRect, Camera),
         names: &'a [String],
         now: f32,
     ) -> Panel<'a> {
@@ -359,6 +407,7 @@ impl Row {
         };
         Panel {
             place,
+            camera,
             scene,
             ghosts: &self.ghosts[player],
             name: match (self.architecture, player) {
@@ -373,34 +422,31 @@ impl Row {
 }
 
 /// Returns the bounds of each row's two panels.
-fn places(points: f32) -> [[macroquad::math::Rect; 2]; 2] {
+fn places(points: f32) -> [[MacroquadRect; 2]; 2] {
     let whole = window();
     let gap = GAP * points;
     let width = (whole.w - 3.0 * gap) / 2.0;
     let line = LINE * points;
     let height = (whole.h - (BAR + 2.0 * LINE) * points - 3.0 * gap) / 2.0;
     let place = |row: f32, column: f32| {
-        macroquad::math::Rect::new(
-            gap + column * (width + gap),
-            gap + row * (height + line + gap),
-            width,
-            height,
-        )
+        MacroquadRect::new(gap + column * (width + gap), gap + row * (height + line + gap), width, height)
     };
     [0.0, 1.0].map(|row| [0.0, 1.0].map(|column| place(row, column)))
+}
+
+/// Returns the position of a unit, in tiles.
+fn unit_place(state: &GameState, row: usize) -> Vec2 {
+    macroquad::math::vec2(state.units.x[row].to_num(), state.units.y[row].to_num())
 }
 
 /// Finds units whose positions differ between `here` and `there`.
 fn find_ghosts(here: &GameState, there: &GameState, ghosts: &mut Vec<Ghost>) {
     ghosts.clear();
-    let at = |state: &GameState, row: usize| {
-        macroquad::math::vec2(state.units.x[row].to_num(), state.units.y[row].to_num())
-    };
     for row in 0..here.units.len() {
         let Some(other) = there.row(here.units.id[row]) else { continue };
         let ghost = Ghost {
-            here: at(here, row),
-            there: at(there, other),
+            here: unit_place(here, row),
+            there: unit_place(there, other),
             team: here.team(row),
             kind: (here.units.control[row], here.units.kind[row]),
         };

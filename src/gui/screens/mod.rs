@@ -139,6 +139,18 @@ impl Screen {
         Self::Waiting(Box::new(WaitingScreen::start(attract, request)))
     }
 
+    /// Returns the attract mode behind this menu, if it has one.
+    pub(crate) fn attract(&mut self) -> Option<&mut Attract> {
+        Some(match self {
+            Self::Start(screen) => &mut screen.attract,
+            Self::Host(screen) => &mut screen.attract,
+            Self::Join(screen) => &mut screen.attract,
+            Self::Replays(screen) => &mut screen.attract,
+            Self::Waiting(screen) => &mut screen.attract,
+            _ => return None,
+        })
+    }
+
     /// Returns the attract mode, advanced: each menu shows a later moment.
     fn into_attract(self) -> Attract {
         let attract = match self {
@@ -178,14 +190,10 @@ impl Screen {
 
     /// Draws the background of a menu.
     pub(crate) fn draw_backdrop(&mut self, context: &mut AppContext) {
-        match self {
-            Self::Start(screen) => screen.attract.draw(context),
-            Self::Host(screen) => screen.attract.draw(context),
-            Self::Join(screen) => screen.attract.draw(context),
-            Self::Replays(screen) => screen.attract.draw(context),
-            Self::Waiting(screen) => screen.attract.draw(context),
-            Self::Result(screen) => screen.draw_backdrop(context),
-            Self::Play(_) | Self::Watch(_) | Self::Both(_) | Self::Gone => {}
+        if let Some(attract) = self.attract() {
+            attract.draw(context);
+        } else if let Self::Result(screen) = self {
+            screen.draw_backdrop(context);
         }
     }
 

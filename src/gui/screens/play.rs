@@ -23,7 +23,7 @@ use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
-use crate::gui::draw::{Camera, NetStatus, Scene};
+use crate::gui::draw::{Camera, NetStatus, Scene, place};
 use crate::gui::input::Input;
 use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
@@ -41,7 +41,7 @@ use sim::{Command, GameState, KindId, PlayerId};
 /// Minimum length of a stall that is mentioned, in milliseconds.
 const STALL_SHOWN_MS: u128 = 150;
 /// Time for which the final scene is shown before the result covers it, in seconds.
-const LAST_LOOK_S: f64 = 1.2;
+const LAST_LOOK_S: f64 = 2.0;
 /// Time for which the hint about a shielded core is shown, in seconds.
 const SHIELDED_SHOWN_S: f64 = 3.0;
 
@@ -114,7 +114,7 @@ impl PlayScreen {
             cues: Cues::default(),
             waiting: Waiting::default(),
             controller: InputController::default(),
-            camera_control: CameraControl::whole(),
+            camera_control: CameraControl::following(),
             training,
             tutorial,
             sent: SentCommands::default(),
@@ -136,15 +136,15 @@ impl PlayScreen {
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         if self.finished.is_none() {
             self.finished = self.game.poll().map(|finished| (finished, context.now));
+            self.look_at_the_end();
         }
         if let Some(view) = self.game.view.take(&mut self.events) {
             if self.view.is_none() {
                 bindings::use_rules(&view.setup.rules);
-                self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
             if let Some(tutorial) = &mut self.tutorial {
-                tutorial.observe(&view, &self.events);
+                tutorial.observe(&view, self.training.is_repeating());
             }
             self.view = Some(view);
         }
@@ -176,6 +176,18 @@ impl PlayScreen {
         self.view.as_ref().map_or(MusicState::Silent, |view| self.cues.music(view))
     }
 
+    /// Shows the core whose fall has ended the match.
+    fn look_at_the_end(&mut self) {
+        let Some(view) = self.view.as_ref().filter(|_| self.finished.is_some()) else { return };
+        let state = &view.current;
+        let lost = |player: &PlayerId| {
+            state.cores.hp[player.index()] <= 0 && Some(state.team_of(*player)) != state.winner()
+        };
+        if let Some(player) = state.player_ids().find(lost).filter(|_| state.winner().is_some()) {
+            self.camera_control.turn_to(place(view.setup.map.bases.get(player.index())));
+        }
+    }
+
     fn observe(&mut self, context: &mut AppContext, view: &View) {
         let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
         // Events of the confirmed world arrive even while the predicted view, ahead of it, waits.
@@ -194,6 +206,7 @@ impl PlayScreen {
         let alpha = view.alpha(self.game.now());
         let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
         let mut camera = self.camera(context, view, alpha);
+        let minimap = context.minimap(&view.setup.map, camera.viewport);
         let is_over = self.finished.is_some();
         for input in inputs {
             // Losing focus releases held keys even under an overlay.
@@ -201,9 +214,16 @@ impl PlayScreen {
                 self.take_in_overlay(context, input);
                 continue;
             }
-            self.camera_control.take(input, &camera, whole, self.controller.pointer());
+            // A click that gives an order gives it on the minimap, too.
+            let is_order = self.controller.is_aiming() && matches!(input, Input::Pressed(..));
+            let at = self.controller.pointer();
+            let moves = !is_order && self.camera_control.take(input, (&camera, &minimap), whole, at);
             camera = self.camera(context, view, alpha);
-            let picked = PickContext { view, camera: &camera, alpha, now: context.now };
+            if moves {
+                continue;
+            }
+            let picked =
+                PickContext { view, camera: &camera, minimap: Some(&minimap), alpha, now: context.now };
             let selected = (self.controller.selected.clone(), self.controller.base_selected);
             let request = match self.press_button(context, view, input) {
                 true => None,
@@ -232,7 +252,7 @@ impl PlayScreen {
                 self.fulfil(context, view, request);
             }
         }
-        let picked = PickContext { view, camera: &camera, alpha, now: context.now };
+        let picked = PickContext { view, camera: &camera, minimap: Some(&minimap), alpha, now: context.now };
         let (game, sent) = (&self.game, &mut self.sent);
         if self.overlay == Overlay::None && !is_over {
             self.controller.refresh(&picked, &mut |what| say(game, sent, view, what));
@@ -299,9 +319,9 @@ impl PlayScreen {
 
     fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
         let any = Camera::whole(&view.setup.map, context.arena());
-        let picked = PickContext { view, camera: &any, alpha, now: context.now };
+        let picked = PickContext { view, camera: &any, minimap: None, alpha, now: context.now };
         let hero = view.me.and_then(|me| view.current.hero(me)).map(|row| picked.place(row));
-        self.camera_control.camera(&view.setup.map, context.arena(), hero)
+        self.camera_control.camera(&view.setup.map, context.arena(), window(), hero)
     }
 
     /// Passes an input to the open overlay; Esc and F1 close it.
@@ -328,13 +348,7 @@ impl PlayScreen {
 
     fn fulfil(&mut self, context: &mut AppContext, view: &View, request: Request) {
         match request {
-            Request::LockCamera => {
-                self.camera_control.is_locked = !self.camera_control.is_locked;
-                if self.camera_control.is_locked && self.camera_control.tiles_high.is_none() {
-                    let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
-                    self.camera_control.tiles_high = Some(whole * 0.6);
-                }
-            }
+            Request::LockCamera => self.camera_control.toggle_lock(),
             Request::NetGraph => self.shows_graph = !self.shows_graph,
             Request::Picture => context.picture(),
             Request::Help => self.open(Overlay::Help),

@@ -184,8 +184,11 @@ fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
     );
     let switch = Rect::from_min_max(row.min + vec2(136.0, 2.0), row.max - vec2(0.0, 2.0));
     page.choice("music", switch, &on_off, &mut settings.music);
-    heading(page, "fullscreen", right, &format!("Full screen ({})", key_name(Action::Fullscreen)));
-    page.choice("fullscreen", below(right, 0.0), &on_off, &mut settings.fullscreen);
+    let [whole, picture] = [0, 1].map(|half| part(right, half, 2));
+    heading(page, "fullscreen", whole, &format!("Full screen ({})", key_name(Action::Fullscreen)));
+    page.choice("fullscreen", below(whole, 0.0), &on_off, &mut settings.fullscreen);
+    heading(page, "picture", picture, "Shadows and effects");
+    page.choice("picture", below(picture, 0.0), &[("Minimal", true), ("All", false)], &mut settings.minimal);
     heading(page, "frames", lower(right, STEP), "Frame rate limit in a match");
     let frames = [("30", 30), ("60", 60), ("120", 120), ("144", 144), ("None", 0)];
     page.choice("frames", below(right, STEP), &frames, &mut settings.frames_per_s);
@@ -193,8 +196,11 @@ fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
     let names = TEXT_PERCENTS.map(|percent| format!("{percent} %"));
     let sizes: Vec<(&str, u32)> = names.iter().map(String::as_str).zip(TEXT_PERCENTS).collect();
     page.choice("text", below(right, 2.0 * STEP), &sizes, &mut settings.text_percent);
-    heading(page, "flashes", lower(right, 3.0 * STEP), "Flashes: hits in white, refusals in red");
-    page.choice("flashes", below(right, 3.0 * STEP), &on_off, &mut settings.flashes);
+    let [flashes, shakes] = [0, 1].map(|half| part(lower(right, 3.0 * STEP), half, 2));
+    heading(page, "flashes", flashes, "Flashes and lights");
+    page.choice("flashes", below(flashes, 0.0), &on_off, &mut settings.flashes);
+    heading(page, "shakes", shakes, "Shaking");
+    page.choice("shakes", below(shakes, 0.0), &on_off, &mut settings.shakes);
 }
 
 /// Returns the area from `by` points below its top.

@@ -57,6 +57,11 @@ impl Training {
         self.production.toggle(kind);
     }
 
+    /// Whether the training of any kind repeats.
+    pub(super) fn is_repeating(&self) -> bool {
+        self.production.repeats().contains(&true)
+    }
+
     /// Returns the next command of repeated training.
     pub(super) fn repeat(&mut self, view: &View, sent: &SentCommands) -> Option<Command> {
         let economy = economy(view)?;

@@ -80,20 +80,23 @@ fn bar(page: &Page<'_>, card: Rect, share: f32) {
 /// Congratulates the player and leads on to an opponent who fights back.
 pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
     const ROW: f32 = 44.0;
-    let card = page.centred(470.0, 226.0);
+    let middle = page.centred(500.0, 232.0);
+    // Below the middle of the window, where the fallen core is seen.
+    let card = middle.translate(vec2(0.0, (page.window().bottom() - middle.bottom() - 72.0).max(0.0)));
     page.plate("learned", card);
     page.within("learned", |page| {
         let inside = card.shrink(24.0);
         let (at, width) = (inside.left_top(), inside.width());
         let style = (theme::LARGE, theme::GOLD);
-        page.text("learned title", at, Align2::LEFT_TOP, style, "You know the basics", width);
+        page.text("learned title", at, Align2::LEFT_TOP, style, "You know how to win", width);
         let text = format!(
-            "Now against somebody who fights back. In the match against Easy, {} train by themselves: \
-             a right click on a button turns that on and off. {} shows all keys.",
+            "Lead, take circles, be in two places, spend: that wins matches. Now against somebody who fights back. \
+             In the match against Easy, {} train by themselves: a right click on a button turns that on and off. \
+             {} shows all keys.",
             rules_in_play().minions[0].plural(),
             key_name(Action::Help)
         );
-        let below = pos2(at.x, at.y + 42.0);
+        let below = pos2(at.x, at.y + 44.0);
         page.paragraph("learned text", below, (theme::SMALL, theme::TEXT), &text, width);
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
         let menu = page.button("menu", part(row, 1, 2), "Menu", Weight::Normal);

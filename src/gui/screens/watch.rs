@@ -21,6 +21,7 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::replay_marks::ReplayMarks;
 use crate::gui::sound::{Cues, Ear, MusicState};
 use crate::gui::theme;
+use crate::gui::window::window;
 use game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
 use sim::{GameState, PLAYERS_MAX, PlayerId, Tick};
 use transport::clock;
@@ -31,8 +32,6 @@ const JUMP_S: u32 = 5;
 const BAR: f32 = 74.0;
 /// Height of the line with the keys, a part of this, in points.
 const KEYS_LINE: f32 = 18.0;
-/// Visible height around a followed player, in tiles.
-const FOLLOWED_TILES: f32 = 25.0;
 /// Keys of a replay, and their effects.
 const KEYS: [(&str, &str); 9] = [
     ("Space", "pause, play; at the end: play again"),
@@ -69,15 +68,14 @@ impl WatchScreen {
     pub(crate) fn open(file: &Path) -> Result<Self, WatchError> {
         let replay = ReplayMatch::open(file, clock::now())?;
         bindings::use_rules(&replay.view().0.setup.rules);
-        let camera_control = CameraControl::whole();
         Ok(Self {
             replay,
             observed: None,
             events: EventBacklog::default(),
             cues: Cues::default(),
             jumped: None,
-            camera_control,
-            follows: None,
+            camera_control: CameraControl::following(),
+            follows: Some(PlayerId(0)),
             marks: ReplayMarks::of(file.to_owned()),
             shows_help: false,
             pointer: Vec2::ZERO,
@@ -88,14 +86,16 @@ impl WatchScreen {
 
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) {
         let mut camera = self.camera(context);
-        let whole = Camera::whole(&self.replay.view().0.setup.map, camera.viewport).tiles_high;
+        let map = Arc::clone(&self.replay.view().0.setup.map);
+        let whole = Camera::whole(&map, camera.viewport).tiles_high;
+        let minimap = context.minimap(&map, camera.viewport);
         for input in inputs {
             match input {
                 Input::Moved(at) => self.pointer = at,
                 Input::Down(key, _) => self.press(context, key),
                 _ => {}
             }
-            self.camera_control.take(input, &camera, whole, self.pointer);
+            self.camera_control.take(input, (&camera, &minimap), whole, self.pointer);
             camera = self.camera(context);
         }
         if let Some(went) = self.jumped.take() {
@@ -129,11 +129,11 @@ impl WatchScreen {
         viewport.h = (viewport.h - BAR * context.points()).max(1.0);
         let (view, alpha) = self.replay.view();
         // Moving the camera by hand stops following.
-        self.follows = self.follows.filter(|_| self.camera_control.is_locked);
+        self.follows = self.follows.filter(|_| self.camera_control.is_locked());
         let any = Camera::whole(&view.setup.map, viewport);
-        let picked = PickContext { view, camera: &any, alpha, now: context.now };
+        let picked = PickContext { view, camera: &any, minimap: None, alpha, now: context.now };
         let hero = self.follows.and_then(|player| view.current.hero(player)).map(|row| picked.place(row));
-        self.camera_control.camera(&view.setup.map, viewport, hero)
+        self.camera_control.camera(&view.setup.map, viewport, window(), hero)
     }
 
     fn press(&mut self, context: &mut AppContext, key: KeyCode) {
@@ -186,8 +186,10 @@ impl WatchScreen {
         }
         let player = PlayerId(seat as u8);
         self.follows = Some(player).filter(|_| self.follows != Some(player));
-        self.camera_control.is_locked = self.follows.is_some();
-        self.camera_control.tiles_high = self.follows.map(|_| FOLLOWED_TILES);
+        self.camera_control = CameraControl::following();
+        if self.follows.is_none() {
+            self.camera_control.show_whole();
+        }
     }
 
     fn change_speed(&mut self, by: i32) {

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use bot::Sparring;
-use game::{EventBacklog, data};
+use game::data;
 use net::Time;
 use sim::math::{self, Fx};
-use sim::{Command, SeatSetup, Selection, Setup, Target, TickInputs, TickRate, When, World};
+use sim::{Command, Event, SeatSetup, Selection, Setup, Target, TickInputs, TickRate, When, World};
 
 use super::*;
 use sim::KindId;
@@ -17,6 +17,8 @@ struct Lesson {
     opponent: Sparring,
     tutorial: Tutorial,
     view: View,
+    /// Whether the first kind is trained again and again.
+    repeats: bool,
     /// Hit points that the player's units have lost.
     hurt: i32,
 }
@@ -35,19 +37,21 @@ impl Lesson {
         });
         let view = View::new(&world, Arc::new([]), Some(ME), Time(0));
         let opponent = Sparring::new(PlayerId(1), rate);
-        Self { world, opponent, tutorial: Tutorial::default(), view, hurt: 0 }
+        Self { world, opponent, tutorial: Tutorial::default(), view, repeats: false, hurt: 0 }
     }
 
     /// Runs a tick with these commands.
     fn give(&mut self, commands: &[Command]) {
         let mut inputs = TickInputs::idle(self.world.state().tick(), 2);
         inputs.inputs[0].commands.extend(commands.iter().cloned());
+        let supply = crate::gui::production::Economy::of(&self.view.setup, &self.view.current, ME).supply;
+        if self.repeats && supply >= 3 && inputs.tick.0.is_multiple_of(30) {
+            inputs.inputs[0].commands.push(Command::Train(KindId(0)));
+        }
         if inputs.tick.0 > 0 {
             inputs.inputs[1] = self.opponent.think(&self.world);
         }
         self.world.step(&inputs);
-        let mut events = EventBacklog::default();
-        events.add(inputs.tick, self.world.events());
         let state = self.world.state();
         for event in self.world.events() {
             if let Event::Hit { by: PlayerId(1), damage, .. } = event {
@@ -55,7 +59,7 @@ impl Lesson {
             }
         }
         self.view.current = Arc::new(state.clone());
-        self.tutorial.observe(&self.view, &events);
+        self.tutorial.observe(&self.view, self.repeats);
     }
 
     fn wait_s(&mut self, seconds: u32) {
@@ -108,12 +112,19 @@ impl Lesson {
                 self.give(&[0, 1, 0, 1].map(|kind| Command::Train(KindId(kind))));
             }
             Step::Send => self.give(&[Command::AttackMove(army, self.goal(), When::Now)]),
-            Step::Banner => {
-                self.give(&[Command::HeroGo(self.goal())]);
-                self.wait_s(4);
-                self.give(&[Command::Banner]);
+            Step::Split => {
+                let two = army.iter().take(2).copied().collect();
+                self.give(&[Command::AttackMove(two, self.goal(), When::Now)]);
             }
-            Step::Core => self.give(&[Command::AttackMove(army, self.goal(), When::Now)]),
+            Step::Spend => {
+                self.repeats = true;
+                self.give(&[]);
+            }
+            Step::Assault => {
+                let goal = self.goal();
+                self.give(&[Command::AttackMove(army, goal, When::Now), Command::HeroGo(goal)]);
+            }
+            Step::Win => self.give(&[Command::Banner]),
         }
     }
 }
@@ -124,20 +135,24 @@ fn target(at: Vec2) -> Target {
 
 #[test]
 fn following_the_cards_wins_in_ninety_seconds() {
-    let mut lesson = Lesson::until(Step::Core);
-    assert_eq!(lesson.task().title, "6 of 6: destroy the core");
-    lesson.obey(Step::Core);
-    lesson.finish(Step::Core, 60);
+    let mut lesson = Lesson::until(Step::Win);
+    assert_eq!(lesson.task().title, "8 of 8: win");
+    lesson.obey(Step::Win);
+    lesson.finish(Step::Win, 25);
     assert_eq!(lesson.world.state().winner(), Some(0));
     assert!(lesson.tutorial.task(&lesson.view, 0).is_none());
     let seconds = lesson.world.state().tick().0 / 60;
     assert!(seconds < 70, "{seconds} s leave time to read");
     assert!(lesson.hurt > 0, "the guards are worth an army");
+    // The match ends with work done, not with supply left over.
+    let economy = crate::gui::production::Economy::of(&lesson.view.setup, &lesson.view.current, ME);
+    assert!(economy.supply < economy.supply_max, "{} of {}", economy.supply, economy.supply_max);
 }
 
 #[test]
 fn every_step_waits_until_it_is_completed() {
-    for step in Step::ALL {
+    // The last one, in which the minions are at the core, waits for nobody.
+    for step in Step::ALL.into_iter().filter(|&step| step != Step::Win) {
         let mut lesson = Lesson::until(step);
         let before = lesson.tutorial.done;
         lesson.wait_s(20);
@@ -188,18 +203,50 @@ fn the_fourth_step_needs_an_order_besides_the_circle() {
 }
 
 #[test]
-fn a_banner_far_from_the_minions_does_not_count() {
-    let mut lesson = Lesson::until(Step::Banner);
-    lesson.give(&[Command::Banner]);
-    lesson.wait_s(7);
-    assert_eq!(lesson.tutorial.step(), Some(Step::Banner));
-    lesson.obey(Step::Banner);
-    lesson.finish(Step::Banner, 1);
+fn the_fifth_step_needs_minions_in_two_places() {
+    let mut lesson = Lesson::until(Step::Split);
+    let (goal, army) = (lesson.goal(), lesson.army());
+    // All in one heap.
+    lesson.give(&[Command::AttackMove(army, goal, When::Now)]);
+    lesson.wait_s(5);
+    let all_there = lesson.army().len();
+    assert!(all_there > 1 && !lesson.tutorial.is_split, "{all_there}");
+    assert_eq!(lesson.tutorial.step(), Some(Step::Split));
+}
+
+#[test]
+fn the_sixth_step_wants_training_that_repeats() {
+    let mut lesson = Lesson::until(Step::Spend);
+    let before = lesson.task().progress;
+    for _ in 0..25 {
+        lesson.give(&[Command::Train(KindId(0))]);
+        lesson.wait_s(1);
+    }
+    assert!(lesson.task().progress > before);
+    assert_eq!(lesson.army().len(), LARGE_ARMY);
+    assert_eq!(
+        lesson.tutorial.step(),
+        Some(Step::Spend),
+        "one by one they are not trained while nobody looks"
+    );
+    lesson.obey(Step::Spend);
+    lesson.finish(Step::Spend, 1);
+}
+
+#[test]
+fn who_leaves_the_core_reads_again_how_to_send() {
+    let mut lesson = Lesson::until(Step::Win);
+    assert_eq!(lesson.task().words, words_of(Step::Win));
+    let (back, army) = (target(vec2(0.0, 0.0)), lesson.army());
+    lesson.give(&[Command::Move(army, back, When::Now)]);
+    lesson.wait_s(4);
+    assert_eq!(lesson.task().words, words_of(Step::Assault));
+    assert_eq!(lesson.task().title, "8 of 8: win");
 }
 
 #[test]
 fn a_lost_army_is_trained_anew() {
-    let mut lesson = Lesson::until(Step::Banner);
+    let mut lesson = Lesson::until(Step::Assault);
     let usual = lesson.task();
     let state = Arc::make_mut(&mut lesson.view.current);
     state.units.owner.iter_mut().skip(2).for_each(|owner| *owner = PlayerId(1));
@@ -219,6 +266,24 @@ fn the_cards_name_the_keys_of_the_table() {
         keys.collect::<Vec<_>>()
     };
     let found = Step::ALL.map(keys).concat();
-    let named = ["W", "A", "S", "D", "B", "N", "M", "E", "Right click", "Q", "E", "Right click"];
+    let named = [
+        "W",
+        "A",
+        "S",
+        "D",
+        "B",
+        "N",
+        "M",
+        "E",
+        "Right click",
+        "Right click",
+        "Shift",
+        "B",
+        "N",
+        "M",
+        "E",
+        "Right click",
+        "Q",
+    ];
     assert_eq!(found, named);
 }

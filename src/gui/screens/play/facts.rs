@@ -14,7 +14,7 @@ impl PlayScreen {
         let Some(view) = &self.view else { return Value::Null };
         let viewport = layout::arena_viewport(window());
         let mut look = self.camera_control;
-        let camera = look.camera(&view.setup.map, viewport, None);
+        let camera = look.camera(&view.setup.map, viewport, window(), None);
         let units = &view.current.units;
         let me = view.me.unwrap_or(PlayerId::NONE);
         let place = |row: usize| {
@@ -55,7 +55,7 @@ impl PlayScreen {
             "overlay": format!("{:?}", self.overlay),
             "said": self.talk.said(),
             "is_paused": view.current.pause().is_some(),
-            "is_locked": self.camera_control.is_locked,
+            "is_locked": self.camera_control.is_locked(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "shielded": self.shielded_at.is_some(),
             "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
