@@ -232,8 +232,9 @@ pub(crate) fn serve(
     let streams = config.architecture == Architecture::ClientServer;
     let (rules, map) = (Some(rules), Some(map));
     let matches = arguments.matches.0;
+    let trace = trace(arguments.trace.as_deref())?;
     let options =
-        ServerOptions { rules, map, next_maps, matches, record, streams, started_unix_s, first: None };
+        ServerOptions { rules, map, next_maps, matches, record, trace, streams, started_unix_s, first: None };
     let server = Server::new(clock::now(), settings, entropy()?, options);
     Ok(PreparedServer { server, beacon, seed: config.seed })
 }
@@ -339,9 +340,6 @@ fn options(
 ) -> anyhow::Result<MatchOptions> {
     let role = if seed.is_some() { "host" } else { "guest" };
     let player = &game.player;
-    let trace = player.trace.as_ref().map(|path| {
-        Trace::create(path).with_context(|| format!("cannot write the trace {}", path.display()))
-    });
     let known = known_rules(rules.as_ref())?;
     let inject = game.inject_desync.as_ref();
     if let (Some(inject), Some(ticks)) = (inject, game.terms.ticks) {
@@ -355,7 +353,7 @@ fn options(
         controller: Some(game.bot().controller(Duration::ZERO)),
         script: player.script.as_deref().map(|file| script(file, &known)).transpose()?,
         record: paths::replay_path(game.output.record.as_deref(), role, seed)?,
-        trace: trace.transpose()?,
+        trace: trace(player.trace.as_deref())?,
         prediction: player.prediction == Switch::On,
         interpolation: game.interpolation.unwrap_or(INTERPOLATION_USUAL),
         updates: game.updates.unwrap_or(UPDATES_USUAL),
@@ -364,6 +362,13 @@ fn options(
         steps: None,
         clock: MatchClock::default(),
     })
+}
+
+fn trace(file: Option<&Path>) -> anyhow::Result<Option<Trace>> {
+    let create = |file: &Path| {
+        Trace::create(file).with_context(|| format!("cannot write the trace {}", file.display()))
+    };
+    file.map(create).transpose()
 }
 
 fn script(file: &Path, rules: &Rules) -> anyhow::Result<Script> {

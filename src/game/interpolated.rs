@@ -62,13 +62,10 @@ impl Interpolated {
         self.events.drain(..beyond);
     }
 
-    /// Shows the state before `next`, or at most `longest` ticks beyond the last that has arrived. `ran` receives the
-    /// events of the ticks that are shown for the first time.
-    pub(super) fn advance(&mut self, now: Time, next: Tick, longest: u32, mut ran: impl FnMut(TickEvent)) {
-        let shown = self.picture.tick();
-        let newest = self.newest();
-        // The view never goes back in time.
-        let seen = next.min(newest.plus(longest)).max(shown);
+    /// Shows the state before `seen`, which is not before the tick that is shown. `ran` receives the events of the ticks
+    /// that are shown for the first time.
+    pub(super) fn advance(&mut self, now: Time, seen: Tick, mut ran: impl FnMut(TickEvent)) {
+        let (shown, newest) = (self.picture.tick(), self.newest());
         let drawn_by = core::mem::replace(&mut self.drawn_by, newest);
         if seen == shown && drawn_by == newest {
             return;
@@ -120,11 +117,9 @@ impl Interpolated {
         self.smoothing.apply(now, picture);
     }
 
-    /// Returns the tick at whose time the view changes next, with at most `longest` ticks beyond the last state; `None`
-    /// until an update arrives.
-    pub(super) fn next(&self, longest: u32) -> Option<Tick> {
-        let shown = self.picture.tick();
-        (shown < self.newest().plus(longest)).then_some(shown)
+    /// Returns the ticks at whose times the view changes, up to `longest` ticks beyond the last state.
+    pub(super) fn ahead(&self, longest: u32) -> impl Iterator<Item = Tick> + use<> {
+        (self.picture.tick().0..self.newest().plus(longest).0).map(Tick)
     }
 }
 

@@ -141,7 +141,7 @@ impl Node for Match {
     fn poll_timeout(&self) -> Option<Time> {
         // Until tick 0 is agreed, a controller does nothing.
         let controller = self.begin().and_then(|begin| self.controller.acts_at(begin));
-        let view = self.interpolated.as_ref().and_then(|view| view.next(self.bridged()));
+        let view = self.interpolated.as_ref().and_then(|view| view.ahead(self.bridged()).next());
         let view = view.and_then(|tick| self.session.seen_at(tick, self.behind()));
         [self.session.poll_timeout(), controller, view].into_iter().flatten().min()
     }
@@ -245,7 +245,7 @@ impl Match {
     /// Begins the match once all have agreed on tick 0.
     fn start(&mut self, now: Time) {
         if let Some(world) = &self.world {
-            self.session.start(now, world.state());
+            self.session.start(now, world.state(), self.measures.trace.is_open());
         }
     }
 
@@ -397,6 +397,7 @@ impl Match {
             }
             Event::Over => self.on_closed(now, End::Finished),
             Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),
+            Event::Datagram(datagram) => self.measures.trace.datagram(now, &datagram),
             Event::StateWanted { tick } => {
                 let state = self.recent.state(tick).map(GameState::encode).unwrap_or_default();
                 self.session.provide_state(tick, state);

@@ -19,11 +19,13 @@ use super::outcome::{MatchError, MatchOutcome};
 use super::recording::Recording;
 use super::sheet::MatchSheet;
 use super::stats::Histogram;
+use super::trace::{Applied, Trace};
 use net::{
-    AuthString, ClientStatus, End, Entropy, Event, Roster, ServerConfig, ServerTick, Source, Time,
-    TimedInputs, Transmit,
+    AuthString, ClientStatus, End, Entropy, Event, Roster, ServerConfig, ServerTick, Source, Stall,
+    StallCause, Time, TimedInputs, Transmit,
 };
-use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World, fingerprint};
+use sim::{Command, GameState, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, StateHash, World, fingerprint};
+use transport::clock::cpu_time_us;
 
 /// Options of a server for a match, other than its session.
 #[derive(Debug, Default)]
@@ -40,6 +42,8 @@ pub struct ServerOptions {
     pub first: Option<Arc<GameState>>,
     /// Path of the recording, without the extension.
     pub record: Option<PathBuf>,
+    /// Trace of the first match.
+    pub trace: Option<Trace>,
     /// Whether clients may fetch the recording, which is then kept in memory.
     pub streams: bool,
     /// Seconds since 1970 at which the room was opened, for the replay's header.
@@ -95,6 +99,9 @@ pub struct Server {
     /// Length of the match, once it is over.
     lasted: Duration,
     lateness: Histogram,
+    trace: Trace,
+    /// Number of commands that have run, by player.
+    commands: [u32; PLAYERS_MAX],
     departed: Option<MatchOutcome>,
     finished: Option<Result<MatchOutcome, MatchError>>,
     events: MatchEvents,
@@ -158,7 +165,8 @@ impl Server {
         Self::with(Stage::new(now, config, entropy), options, now)
     }
 
-    fn with(session: Stage, options: ServerOptions, opened: Time) -> Self {
+    fn with(session: Stage, mut options: ServerOptions, opened: Time) -> Self {
+        let trace = options.trace.take().unwrap_or_default();
         Self {
             session,
             options,
@@ -170,6 +178,8 @@ impl Server {
             begin: None,
             lasted: Duration::ZERO,
             lateness: Histogram::default(),
+            trace,
+            commands: [0; PLAYERS_MAX],
             departed: None,
             finished: None,
             events: MatchEvents::default(),
@@ -254,7 +264,7 @@ impl Server {
             clients: self.session.clients().collect(),
             lateness: core::mem::take(&mut self.lateness),
             replay: self.recording.take_path(),
-            not_written: self.recording.take_error().into_iter().collect(),
+            not_written: [self.recording.take_error(), self.trace.failure()].into_iter().flatten().collect(),
         }
     }
 
@@ -276,6 +286,7 @@ impl Server {
                 self.recording.departed(player, tick, is_lost);
                 self.departed = Some(MatchOutcome::departed(player, is_lost));
             }
+            Event::Datagram(datagram) => self.trace.datagram(now, &datagram),
             Event::Over => self.on_closed(now, End::Finished),
             Event::Closed(end) => self.on_closed(now, end),
             // The other events concern players only.
@@ -287,7 +298,8 @@ impl Server {
     /// Begins the match once all have agreed on tick 0.
     fn start(&mut self, now: Time) {
         if let Some(world) = &self.world {
-            self.session.start(now, world.state(), self.options.matches == Some(1));
+            let (is_last, is_traced) = (self.options.matches == Some(1), self.trace.is_open());
+            self.session.start(now, world.state(), (is_last, is_traced));
         }
     }
 
@@ -353,6 +365,7 @@ impl Server {
         world.step(&due.timed.inputs);
         self.events.tell(MatchEvent::of_pauses(paused_before, world.state().pause()));
         let hash = world.hash();
+        trace_tick(&mut self.trace, &mut self.commands, (now, &due), &hash);
         self.recording.record(&due.timed.inputs, &hash, world.state());
         self.session.report(now, &due.timed, &hash, world);
         if let Some(session) =
@@ -387,8 +400,36 @@ impl Server {
             self.events.tell(self.recording.finish(outcome.as_str(), winner));
             self.events.tell([MatchEvent::Ended(outcome)]);
         }
+        if let (Some(begin), Some(world)) = (self.begin, &self.world) {
+            let traffic = self.session.traffic();
+            let sent = (traffic.bytes_sent, traffic.packets_sent);
+            self.trace.summary([begin, now], world.state().tick().0, cpu_time_us(), sent);
+        }
         self.finished = Some(outcome);
     }
+}
+
+/// Writes a tick that has run: its lateness, its commands and the hash after it.
+fn trace_tick(
+    trace: &mut Trace,
+    commands: &mut [u32; PLAYERS_MAX],
+    (now, due): (Time, &ServerTick),
+    hash: &StateHash,
+) {
+    let inputs = &due.timed.inputs;
+    let (tick, late) = (inputs.tick, due.late);
+    if late >= Stall::LEAST {
+        let began = Time(now.0.saturating_sub(late.as_micros() as u64));
+        trace.stall(tick, &Stall { due: began, ran: now, peer: PlayerId::NONE, cause: StallCause::Computer });
+    }
+    for (player, input) in inputs.iter() {
+        for _ in input.commands.iter().filter(|command| command.is_given()) {
+            let id = commands[player.index()];
+            commands[player.index()] += 1;
+            trace.applied(&Applied { id, player, tick, at: now, shown: None });
+        }
+    }
+    trace.hash(tick, hash.whole);
 }
 
 /// Removes commands for living units of other players. An honest client never sends one.

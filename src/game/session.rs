@@ -109,16 +109,20 @@ impl Session {
         }
     }
 
-    /// Begins the match once its room has agreed on tick 0; `first` is the state before it.
-    pub(super) fn start(&mut self, now: Time, first: &GameState) {
+    /// Begins the match once its room has agreed on tick 0; `first` is the state before it. `is_traced` says whether
+    /// each datagram is an event.
+    pub(super) fn start(&mut self, now: Time, first: &GameState, is_traced: bool) {
         if in_room!(self, room => !room.is_agreed(), else true) {
             return;
         }
-        let started = match core::mem::replace(self, Self::Between) {
+        let mut started = match core::mem::replace(self, Self::Between) {
             Self::Host(host) => host.into_started(),
             Self::Guest(guest) => guest.into_started(),
             _ => unreachable!("a room"),
         };
+        if is_traced {
+            started.trace_datagrams();
+        }
         *self = Self::of_match(now, started, first);
     }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use net::{Stall, StallCause, Time};
+use net::{Datagram, DatagramFate, Stall, StallCause, Time};
 use sim::{PlayerId, Tick};
 
 /// Size of the write buffer, in bytes.
@@ -27,6 +27,11 @@ impl Trace {
     pub fn create(path: &Path) -> std::io::Result<Self> {
         let out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
         Ok(Self { file: path.to_owned(), out: Some(out), error: None })
+    }
+
+    /// Whether lines are written.
+    pub(super) const fn is_open(&self) -> bool {
+        self.out.is_some()
     }
 
     /// Returns the error that ended the trace early, if any.
@@ -93,6 +98,31 @@ impl Trace {
     /// Writes the state hash after a tick.
     pub(super) fn hash(&mut self, tick: Tick, whole: u64) {
         self.line(format_args!(r#"{{"tick":{tick},"hash":"{whole:016x}"}}"#));
+    }
+
+    /// Writes a datagram that was sent, has arrived or counts as lost. A lost one has no ticks: its sender's line has.
+    pub(super) fn datagram(&mut self, now: Time, datagram: &Datagram) {
+        let Datagram { peer, number, fate } = *datagram;
+        // A server is no player.
+        let peer = OrNull((peer != PlayerId::NONE).then_some(peer.0));
+        let (what, content) = match fate {
+            DatagramFate::Sent(content) => ("sent", content),
+            DatagramFate::Received(content) => ("received", content),
+            DatagramFate::Lost => {
+                return self.line(format_args!(r#"{{"lost":{number},"peer":{peer},"t_us":{}}}"#, now.0));
+            }
+        };
+        let message = content.id;
+        match content.ticks {
+            Some([first, last]) => self.line(format_args!(
+                r#"{{"{what}":{number},"peer":{peer},"t_us":{},"message":"{message:?}","ticks":[{first},{last}]}}"#,
+                now.0
+            )),
+            None => self.line(format_args!(
+                r#"{{"{what}":{number},"peer":{peer},"t_us":{},"message":"{message:?}","ticks":null}}"#,
+                now.0
+            )),
+        }
     }
 
     /// Writes a change of the input delay.

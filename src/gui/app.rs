@@ -19,7 +19,7 @@ use super::page::{self, Feedback, Page};
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
 use super::settings::{Settings, SettingsFile};
-use super::sound::Sound;
+use super::sound::{MusicState, Sound};
 use super::still::StillPicture;
 use super::theme;
 use super::typing::Typing;
@@ -206,6 +206,8 @@ impl App {
         self.note_window_inputs(&inputs);
         self.apply_settings();
         let mut next = self.screen.arena(&mut self.context, inputs);
+        let is_hidden = self.context.painter.is_hidden;
+        self.context.sound.set_music(if is_hidden { MusicState::Silent } else { self.screen.music() });
         if !self.context.painter.is_hidden {
             next = self.page().or(next);
         }
@@ -217,7 +219,7 @@ impl App {
         }
     }
 
-    /// Handles inputs that concern the window on every screen: focus and full screen.
+    /// Handles inputs that concern the window on every screen: focus, full screen and music.
     fn note_window_inputs(&mut self, inputs: &[Input]) {
         for &input in inputs {
             match input {
@@ -227,12 +229,17 @@ impl App {
                 }
                 Input::FocusGained => self.has_focus = true,
                 // A text field may be taking the letter.
-                Input::Down(key, _)
-                    if action_of(key) == Some(Action::Fullscreen)
-                        && !self.screen.takes_keys()
-                        && !page::is_typing() =>
-                {
-                    self.context.settings.fullscreen ^= true;
+                Input::Down(key, _) if !self.screen.takes_keys() && !page::is_typing() => {
+                    let settings = &mut self.context.settings;
+                    match action_of(key) {
+                        Some(Action::Fullscreen) => settings.fullscreen ^= true,
+                        Some(Action::Music) => {
+                            settings.music ^= true;
+                            let state = if settings.music { "on" } else { "off" };
+                            self.context.note(format!("music {state}"));
+                        }
+                        _ => {}
+                    }
                 }
                 _ => {}
             }
@@ -251,7 +258,7 @@ impl App {
             set_text_percent(settings.text_percent);
             let (flashes, shakes) = (settings.flashes, settings.shakes);
             self.context.painter.look = Look { flashes, shakes, is_minimal: settings.minimal };
-            self.context.sound.set_volumes(settings.volumes);
+            self.context.sound.set_volumes(settings.volumes_in_effect());
             self.applied = Some(settings.clone());
         }
         if let Err(error) = self.file.keep(settings, self.context.now) {

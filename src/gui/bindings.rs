@@ -47,6 +47,8 @@ pub(crate) enum Action {
     NetGraph,
     Picture,
     Fullscreen,
+    /// Switch the music on or off.
+    Music,
     /// Centre the camera on the last alert.
     LastAlert,
     /// Pause or resume the match.
@@ -91,6 +93,7 @@ impl Action {
             Self::NetGraph => "Network graph".into(),
             Self::Picture => "Save a picture".into(),
             Self::Fullscreen => "Full screen".into(),
+            Self::Music => "Music".into(),
             Self::LastAlert => "Last alert".into(),
             Self::Pause => "Pause".into(),
             Self::Help => "Keys and rules".into(),
@@ -227,10 +230,11 @@ pub(crate) const BINDINGS: &[Chapter] = &[
             bound(
                 &[
                     (KeyCode::F3, Action::NetGraph),
+                    (KeyCode::F4, Action::Music),
                     (KeyCode::F11, Action::Fullscreen),
                     (KeyCode::F12, Action::Picture),
                 ],
-                "network graph, full screen, picture",
+                "network graph, music, full screen, picture",
             ),
             bound(
                 &[(KeyCode::F1, Action::Help), (KeyCode::Escape, Action::Menu), (KeyCode::K, Action::Skip)],

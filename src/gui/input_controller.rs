@@ -204,7 +204,12 @@ impl InputController {
     ) -> Option<Request> {
         match action {
             // Held keys, see `steer` and `holds`, and those of the window.
-            Action::Walk(..) | Action::Strike | Action::Run | Action::Scores | Action::Fullscreen => {}
+            Action::Walk(..)
+            | Action::Strike
+            | Action::Run
+            | Action::Scores
+            | Action::Fullscreen
+            | Action::Music => {}
             Action::Dash => {
                 // With the MOBA preset, the hero dashes toward the pointer.
                 let pointed = || context.aim(self.pointer).filter(|_| preset() == Preset::Moba);

@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) shakes: bool,
     /// Whether shadows, effects and the moving menu are left out, for a slow machine.
     pub(crate) minimal: bool,
+    /// Whether music plays.
+    pub(crate) music: bool,
     pub(crate) volumes: Volumes,
     pub(crate) keys: KeyChoices,
     /// Settings of other versions of the program, kept unchanged.
@@ -58,13 +60,14 @@ pub(crate) struct PlayerChoices {
     pub(crate) address: String,
 }
 
-/// Volumes of everything, of the match's events, and of the interface, each from 0 to 100.
+/// Volumes of everything, of the match's events, of the interface, and of music, each from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Volumes {
     pub(crate) master: u8,
     pub(crate) effects: u8,
     pub(crate) interface: u8,
+    pub(crate) music: u8,
 }
 
 impl Default for Settings {
@@ -79,6 +82,7 @@ impl Default for Settings {
             flashes: true,
             shakes: true,
             minimal: false,
+            music: true,
             volumes: Volumes::default(),
             keys: KeyChoices::default(),
             rest: toml::Table::new(),
@@ -95,7 +99,7 @@ impl Default for PlayerChoices {
 
 impl Default for Volumes {
     fn default() -> Self {
-        Self { master: 80, effects: VOLUME_MAX, interface: VOLUME_MAX }
+        Self { master: 80, effects: VOLUME_MAX, interface: VOLUME_MAX, music: VOLUME_MAX }
     }
 }
 
@@ -107,11 +111,21 @@ impl PlayerChoices {
 }
 
 impl Settings {
+    /// Returns the volumes to play with: that of music is 0 while it is off.
+    pub(crate) const fn volumes_in_effect(&self) -> Volumes {
+        let music = if self.music { self.volumes.music } else { 0 };
+        Volumes { music, ..self.volumes }
+    }
+
     /// Returns the reason why these settings are invalid, if they are.
     fn fault(&self) -> Option<String> {
         let Self { frames_per_s, text_percent, volumes, .. } = self;
-        let volumes =
-            [("master", volumes.master), ("effects", volumes.effects), ("interface", volumes.interface)];
+        let volumes = [
+            ("master", volumes.master),
+            ("effects", volumes.effects),
+            ("interface", volumes.interface),
+            ("music", volumes.music),
+        ];
         if let Some((name, volume)) = volumes.into_iter().find(|(_, volume)| *volume > VOLUME_MAX) {
             return Some(format!("volumes.{name} is {volume}, more than {VOLUME_MAX}"));
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::jobs;
 use super::process::{Process, ProcessError, flag};
@@ -38,6 +38,8 @@ pub struct CheckOptions {
     pub seat_arguments: Vec<String>,
     /// Impairment of all links; each direction draws from a seed of its own.
     pub link: Option<String>,
+    /// Trace of the match: one file for each process, by [`trace_file`].
+    pub trace: Option<PathBuf>,
     /// Desync to inject as `TICK:FIELD`, and the seat that injects it.
     pub inject: Option<(String, u8)>,
     /// Directory of the desync reports.
@@ -263,6 +265,18 @@ impl CheckOptions {
     }
 }
 
+/// Returns the path of the trace of a seat, or of the server without one: `t-seat0.jsonl` for `t.jsonl`.
+#[must_use]
+pub fn trace_file(file: &Path, seat: Option<u8>) -> PathBuf {
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(seat.map_or_else(|| "-server".to_owned(), |seat| format!("-seat{seat}")));
+    if let Some(ending) = file.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    file.with_file_name(name)
+}
+
 /// Role of a process in its match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -323,6 +337,9 @@ fn process(
     if let Some(seat) = role.seat() {
         all.extend(text(&options.seat_arguments));
         all.push(flag("--desync-report=", &options.report_file(seed, seat)));
+    }
+    if let Some(file) = &options.trace {
+        all.push(flag("--trace=", &trace_file(file, role.seat())));
     }
     if let Some(link) = &options.link {
         // The seed differs by direction and is the same when the check is repeated.

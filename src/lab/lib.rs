@@ -27,7 +27,7 @@ pub use bench::{
     BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, hash_time, large_match,
     replay_speed, snapshot_time, standard_match,
 };
-pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check};
+pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check, trace_file};
 pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};
 pub use machine::{Machine, PeerClock};

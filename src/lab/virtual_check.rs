@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::time::Duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -14,7 +14,7 @@ use super::fault::FaultCounts;
 use super::jobs;
 use super::shard::Shard;
 use super::simnet::LinkFaults;
-use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
+use super::virtual_match::{Conditions, VirtualMatch, VirtualResult, VirtualSetup};
 use game::{ControllerChoice, DesyncReport, Inject};
 use net::{Architecture, InputDelay};
 use sim::{Map, Rules, Tick, TickRate};
@@ -52,6 +52,8 @@ pub struct VirtualOptions {
     pub link: LinkSpec,
     /// Desync to inject, and its seat.
     pub inject: Option<(usize, Inject)>,
+    /// Trace of the only match: see [`VirtualSetup::trace`].
+    pub trace: Option<PathBuf>,
 }
 
 /// Selection of the matches to play.
@@ -116,12 +118,14 @@ impl VirtualOptions {
             is_fair: self.is_fair,
             numbered_every: None,
             inject: self.inject.clone(),
+            trace: self.trace.clone(),
         };
         let link = LinkFaults::from(self.link);
         if self.architecture == Architecture::P2p {
             VirtualMatch::steady(setup, link).play()
         } else {
-            VirtualMatch::served(setup, link, self.architecture, ()).play()
+            let conditions = Conditions::star(setup.peers, link);
+            VirtualMatch::served(setup, conditions, self.architecture, ()).play()
         }
     }
 }

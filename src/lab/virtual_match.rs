@@ -8,18 +8,20 @@ mod served;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::interference::Interference;
 pub use self::judge::end;
 use super::audit::{Audit, Oracle, Violation, numbered};
+use super::check::trace_file;
 use super::fault::{Fault, FaultCounts};
 use super::machine::{Machine, PeerClock};
 use super::sessions::{Table, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use game::{
     Confirmed, ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome,
-    Node as _, Server, Session, SharedSteps, Summary,
+    Node as _, Server, Session, SharedSteps, Summary, Trace,
 };
 use net::{Architecture, InputDelay, LinkStatus, Time, Traffic};
 use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
@@ -54,6 +56,9 @@ pub struct VirtualSetup {
     pub numbered_every: Option<Duration>,
     /// Desync to inject, and its seat.
     pub inject: Option<(usize, Inject)>,
+    /// Trace of the match: one file for each node, by [`trace_file`](super::trace_file). Those that cannot be created
+    /// are left out.
+    pub trace: Option<PathBuf>,
 }
 
 /// Conditions of links and computers from the start.
@@ -76,6 +81,15 @@ impl Conditions {
             clocks: vec![PeerClock::default(); peers],
             starts: vec![Time(0); peers],
         }
+    }
+
+    /// Creates conditions of `clients` of a server, which is the last node, with the same faults on all their links.
+    #[must_use]
+    pub fn star(clients: usize, link: LinkFaults) -> Self {
+        let nodes = clients + 1;
+        let is_way = |way: usize| (way / nodes == clients) != (way % nodes == clients);
+        let links = (0..nodes * nodes).map(|way| if is_way(way) { link } else { LinkFaults::default() });
+        Self { links: links.collect(), ..Self::steady(clients, link) }
     }
 }
 
@@ -444,6 +458,12 @@ impl<I: Interference> VirtualMatch<I> {
         }
     }
 
+    /// Creates the trace of a seat, or of the server without one.
+    fn trace(&self, seat: Option<u8>) -> Option<Trace> {
+        let file = self.setup.trace.as_deref()?;
+        Trace::create(&trace_file(file, seat)).ok()
+    }
+
     /// Creates a peer's match before its first datagram.
     fn open(&self, peer: usize) -> Match {
         let VirtualSetup { seed, tick_rate, rules, map, .. } = &self.setup;
@@ -465,6 +485,7 @@ impl<I: Interference> VirtualMatch<I> {
                 map: Some(map.clone()),
                 controller: Some(self.setup.controllers[peer]),
                 inject,
+                trace: self.trace(Some(peer as u8)),
                 updates: UPDATES,
                 steps: self.steps.clone(),
                 ..MatchOptions::default()
@@ -493,6 +514,7 @@ mod tests {
             input_delay: InputDelay::Auto,
             numbered_every: None,
             inject: Some((1, Inject { tick: Tick(120), field: "units[0].hp".into() })),
+            trace: None,
         };
         let link = LinkFaults { delay: Duration::from_millis(30), ..LinkFaults::default() };
         let mut game = VirtualMatch::steady(setup, link);

@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::wire::auth_string::AuthString;
 use crate::wire::chat_text::ChatText;
 use crate::wire::given::GivenTimes;
-use crate::wire::message::{Equivocation, Lobby, MatchConfig, Refusal, Roster};
+use crate::wire::message::{Equivocation, Lobby, MatchConfig, PacketId, Refusal, Roster};
 use crate::wire::name::PlayerName;
 use sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 
@@ -69,6 +69,37 @@ impl Stall {
     pub const LEAST: Duration = Duration::from_micros(500);
 }
 
+/// A datagram of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// The player at the other end; [`PlayerId::NONE`] for a server.
+    pub peer: PlayerId,
+    /// Its number among all datagrams that its sender has sent over this connection, from 0.
+    pub number: u64,
+    /// The report.
+    pub fate: DatagramFate,
+}
+
+/// Report of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatagramFate {
+    /// It was sent from here.
+    Sent(DatagramContent),
+    /// It has arrived here.
+    Received(DatagramContent),
+    /// It was sent to here and has not arrived, though 32 later ones were sent. Its sender knows the content.
+    Lost,
+}
+
+/// Content of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramContent {
+    /// Its message.
+    pub id: PacketId,
+    /// The first and the last tick whose inputs, or whose resulting state, it carries.
+    pub ticks: Option<[Tick; 2]>,
+}
+
 /// Something that the caller must handle or may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -115,6 +146,8 @@ pub enum Event {
         /// Time at which it will run here.
         begin: Time,
     },
+    /// A datagram of the match, if they are traced.
+    Datagram(Datagram),
     /// A peer has not been heard for [`SILENT_AFTER`](super::SILENT_AFTER).
     Silent {
         /// The player.

@@ -39,7 +39,8 @@ pub use connection::{
 };
 pub use drop_cause::{DropCause, DropCounts};
 pub use event::{
-    ClientCounts, ClientStatus, DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic, WaitsFor,
+    ClientCounts, ClientStatus, Datagram, DatagramContent, DatagramFate, DueTick, End, Event, LinkStatus,
+    Stall, StallCause, Traffic, WaitsFor,
 };
 pub use expected::{Expected, Origin};
 pub use lockstep::session::{LEAD_TICKS_MAX, Lockstep};

@@ -27,6 +27,7 @@ fn setup(seed: u64, peers: usize) -> VirtualSetup {
         is_fair: false,
         numbered_every: None,
         inject: None,
+        trace: None,
     }
 }
 

@@ -30,6 +30,7 @@ mod signals;
 #[cfg(target_os = "linux")]
 mod streams;
 mod study;
+mod traces;
 mod unready;
 mod usage;
 mod version;

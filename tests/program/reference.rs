@@ -431,15 +431,16 @@ fn matches(home: &Path, outputs: &mut Outputs) {
     for result in played(home, &host, &[&guest]) {
         outputs.add(match_title, &result);
     }
-    for trace in traces {
-        for line in fs::read_to_string(trace).expect("a trace").lines() {
-            let line: Value = serde_json::from_str(line).expect("an object");
-            outputs.add(trace_title(&line), &line);
-        }
+    for trace in &traces {
+        add_trace(Path::new(trace), outputs);
     }
     let served = played(home, "serve --ticks=90 --seed=3", &["", ""]);
     outputs.add("JSON of `serve`", &served[0]);
     outputs.add(match_title, &served[1]);
+    let trace = home.join("three");
+    let words = format!("check --ticks 120 --seed 3 --link loss=20% --trace {} --json", trace.display());
+    ran(home, &words);
+    add_trace(&home.join("three-seat0"), outputs);
 
     let mut waiting = Arena::run(home, &["host", "--headless", "--port=0", "--record=off", "--name=Ann"]);
     waiting.wait_for_line("Ctrl-C");
@@ -449,12 +450,25 @@ fn matches(home: &Path, outputs: &mut Outputs) {
         .add("JSON of `doctor`", &ran(home, &format!("doctor 127.0.0.1:{} --for 1 --json", waiting.port())));
 }
 
+fn add_trace(file: &Path, outputs: &mut Outputs) {
+    for line in fs::read_to_string(file).expect("a trace").lines() {
+        let line: Value = serde_json::from_str(line).expect("an object");
+        outputs.add(trace_title(&line), &line);
+    }
+}
+
+/// The section about datagrams in a trace.
+const DATAGRAMS: &str = "Trace lines `sent`, `received`, `lost`";
+
 /// The section about a line of a trace.
 fn trace_title(line: &Value) -> &'static str {
     let kinds = [
         ("summary", "Trace line `summary`"),
         ("stall", "Trace line `stall`"),
         ("cmd", "Trace line `cmd`"),
+        ("sent", DATAGRAMS),
+        ("received", DATAGRAMS),
+        ("lost", DATAGRAMS),
         ("delay_us", "Trace line `delay`"),
         ("hash", "Trace line `hash`"),
     ];

@@ -45,6 +45,7 @@ fn a_player_of_the_callers_own_plays_a_seat_of_a_match() {
         is_fair: false,
         link: LinkSpec::default(),
         inject: None,
+        trace: None,
     };
     let report = virtual_check(&options, |_| {});
     assert!(report.is_clean() && report.outcomes.contains_key("surrender"), "{report:?}");

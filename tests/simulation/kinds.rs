@@ -51,6 +51,7 @@ fn bots_play_matches_with_another_kind_to_the_end_with_equal_hashes_on_both_peer
         is_fair: false,
         link: LinkSpec::default(),
         inject: None,
+        trace: None,
     };
     let report = virtual_check(&options, |_| {});
     assert!(report.is_clean(), "{report:?}");

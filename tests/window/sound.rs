@@ -57,6 +57,8 @@ fn a_press_is_heard() {
     let window = open("heard", &words, &[("PULSE_SERVER", &server), ("ARENA_FPS", "144")]);
     window.wait_tick(30);
     window.point([640.0, 250.0]);
+    // Music would be taken for the sound of a press.
+    window.key("F4");
     window.key("e");
     // Until the stream is open, what is asked for grows stale; on a busy machine that is after the start.
     window.wait_for("an open stream", |_| {
@@ -82,6 +84,28 @@ fn a_press_is_heard() {
     );
     // An order, and not a click on nothing: that would be as fast.
     window.wait_for("orders", |shown| shown["match"]["commands"].as_u64() >= Some(PRESSES as u64));
+}
+
+#[test]
+fn a_key_switches_the_music_off_and_on_and_it_is_kept() {
+    let Some(_turn) = turn() else { return };
+    let Some(ear) = Ear::open() else { return };
+    let server = format!("unix:{}", ear.socket().display());
+    let window = open("music", &[], &[("PULSE_SERVER", &server)]);
+    window.wait_screen("start");
+    ear.wait_sound(0);
+    // Without a window manager, keys go to the window below the pointer.
+    window.point([1200.0, 400.0]);
+    window.key("F4");
+    window.wait_for("music that is off", |shown| shown["settings"]["music"] == false);
+    // Longer than any rest of the menu's music between two notes.
+    let silent = ear.wait_silence(Duration::from_secs(4));
+    window.key("F4");
+    ear.wait_sound(silent);
+    let file = window.home.path().join("mini-rts-arena/settings.toml");
+    let kept = || std::fs::read_to_string(&file).unwrap_or_default();
+    window.key("F4");
+    window.wait_for("a kept setting", |_| kept().contains("music = false"));
 }
 
 #[test]
@@ -112,6 +136,8 @@ fn without_a_server_the_alsa_library_plays() {
     std::fs::write(&config, device).expect("a file");
     let mut window = open("alsa", &[], &[("ALSA_CONFIG_PATH", &config.display().to_string())]);
     window.wait_screen("start");
+    window.point([1200.0, 400.0]);
+    window.key("F4");
     let is_without_library = || window.log().contains("libasound");
     let samples = || -> Vec<u16> {
         let bytes = std::fs::read(&played).unwrap_or_default();

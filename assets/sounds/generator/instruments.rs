@@ -34,6 +34,16 @@ impl Track {
         self
     }
 
+    /// Fades in over `attack` seconds and out over the last `release` seconds, both along a parabola.
+    pub(crate) fn swelling(mut self, attack: f64, release: f64) -> Self {
+        let (attack, release, len) = (attack * f64::from(RATE), release * f64::from(RATE), self.0.len());
+        for (at, sample) in self.0.iter_mut().enumerate() {
+            let level = (at as f64 / attack).min((len - at) as f64 / release).min(1.0);
+            *sample *= level * (2.0 - level);
+        }
+        self
+    }
+
     /// Less of what is above a frequency.
     pub(crate) fn dull(mut self, hz: f64) -> Self {
         let (share, mut last) = (corner(hz), 0.0);

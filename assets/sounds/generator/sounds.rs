@@ -21,7 +21,7 @@ const D6: f64 = 1174.66;
 pub(crate) type Sound = (&'static str, fn() -> Track);
 
 /// All of them, each in one file.
-pub(crate) const SOUNDS: [Sound; 30] = [
+pub(crate) const SOUNDS: [Sound; 34] = [
     ("sword-hit", sword_hit),
     ("arrow-shot", arrow_shot),
     ("arrow-hit", arrow_hit),
@@ -43,7 +43,7 @@ pub(crate) const SOUNDS: [Sound; 30] = [
     ("banner", banner),
     ("dash", || air(500.0, 2_600.0, 0.22)),
     ("drum", || drum(D2, 0.08, 0.32)),
-    ("victory", || chord(0.11, &[(D4, 0.9), (A4, 0.9), (D5, 1.0), (A4 * 1.26, 1.0)], 0.75)),
+    ("victory", || chord(0.11, &[(D4, 0.9), (A4, 0.9), (D5, 1.0), (D5 * 1.26, 1.0)], 0.75)),
     ("defeat", || chord(0.13, &[(D4, 0.9), (C4, 0.9), (F3, 1.0), (D3, 1.0)], 0.78)),
     ("draw", || chord(0.13, &[(D4, 1.0), (G4, 0.8), (D4, 0.9)], 0.58)),
     ("click", || wood(D5, 0.05)),
@@ -51,8 +51,20 @@ pub(crate) const SOUNDS: [Sound; 30] = [
     ("chat", || twice(0.06, &string(D5, 0.09, 0.2), &string(A5, 0.12, 0.3))),
     ("count", || string(D4, 0.2, 0.6)),
     ("go", || chord(0.0, &[(D4, 0.7), (D5, 1.0)], 0.3)),
-    ("alert", || twice(0.11, &string(A5, 0.11, 0.5), &string(A5, 0.15, 0.5))),
+    ("alert", || {
+        twice(0.13, &chord(0.0, &[(A4, 1.0), (A5, 0.6)], 0.14), &chord(0.0, &[(A4, 1.0), (A5, 0.6)], 0.2))
+    }),
+    ("music-bow", bow),
+    ("music-drum", || drum(D2, 0.11, 0.5).dull(420.0)),
+    ("music-string", || string(D3, 1.6, 0.95).dull(300.0).dull(700.0).swelling(0.004, 0.9)),
+    ("music-wood", || wood(D4, 0.3).dull(1_400.0)),
 ];
+
+/// Two bowed strings a little apart, whose beat keeps a held tone alive.
+fn bow() -> Track {
+    let strings = string(D3, 1.5, 0.999).with(0.0, 0.8, &string(D3 * 1.004, 1.5, 0.999));
+    strings.dull(250.0).dull(600.0).swelling(0.6, 0.8)
+}
 
 fn sword_hit() -> Track {
     let clack = wood(C4, 0.12).with(0.0, 0.7, &wood(G4 * 2.3, 0.08));

@@ -10,7 +10,7 @@ use sim::{PLAYERS_MAX, Tick, TickRate};
 use transport::LinkSpec;
 
 /// Flags of matches to play, which have no meaning if none is played.
-const PLAYED: [&str; 19] = [
+const PLAYED: [&str; 20] = [
     "processes",
     "is_virtual",
     "shard",
@@ -30,6 +30,7 @@ const PLAYED: [&str; 19] = [
     "architecture",
     "peers",
     "fair",
+    "trace",
 ];
 /// Flags that the listening side decides in a check between two machines.
 const DECIDED_THERE: [&str; 4] = ["seed", "ticks", "tick_rate", "jobs"];
@@ -104,6 +105,10 @@ pub(crate) struct CheckArguments {
     /// Inject a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<SeatInjection>,
+    /// Write a trace of each peer of the only match, as `host --trace` does: FILE with the seat, or `server`, before
+    /// its ending, such as `t-seat0.jsonl` and `t-seat1.jsonl` for `t.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

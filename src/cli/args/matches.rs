@@ -36,7 +36,7 @@ pub(crate) struct PlayerArguments {
     /// Show your own orders before they are confirmed.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(crate) prediction: Switch,
-    /// Write every tick, command, stall and hash to this file, one JSON object per line.
+    /// Write every tick, command, stall, hash and datagram to this file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 }
@@ -249,6 +249,9 @@ pub(crate) struct ServeArguments {
     /// by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) ready_within: Option<Seconds>,
+    /// Write every command, late tick, hash and datagram of the first match to this file, one JSON object per line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Accepted for consistency: a server never has a window.
     #[arg(long)]
     pub(crate) headless: bool,
@@ -354,6 +357,7 @@ impl HostArguments {
             matches: if output.headless { Matches::ONE } else { Matches::ENDLESS },
             shared_address: self.shared_address,
             ready_within: self.ready_within,
+            trace: None,
             headless: output.headless,
             record: None,
             json: output.json,

@@ -64,6 +64,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<VirtualOptions> {
         inject: arguments.inject_desync.as_ref().map(|SeatInjection { what, seat }| {
             (usize::from(*seat), Inject { tick: Tick(what.tick), field: what.field.clone() })
         }),
+        trace: arguments.trace.clone(),
     })
 }
 

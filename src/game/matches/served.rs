@@ -83,15 +83,13 @@ impl Match {
 
     /// Advances the interpolated view.
     pub(super) fn interpolate(&mut self, now: Time) {
-        let (behind, longest) = (self.behind(), self.bridged());
-        let (Some(view), Some(world)) = (&mut self.interpolated, &self.world) else { return };
-        let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
-        let hz = u64::from(world.setup().tick_rate.hz());
-        // Ticks that are due: the instant of each is rounded down.
-        let begun = |us: u64| Tick(((us + 1) * hz).div_ceil(1_000_000) as u32);
-        let next = u64::try_from(now.minus(first)).map_or(Tick(0), begun);
+        let (behind, bridged) = (self.behind(), self.bridged());
+        let Some(view) = &mut self.interpolated else { return };
+        let is_due = |tick: &Tick| self.session.seen_at(*tick, behind).is_some_and(|at| at <= now);
+        let due = view.ahead(bridged).take_while(is_due).last();
+        let seen = due.map_or(view.state().tick(), |tick| tick.plus(1));
         let backlog = &mut self.backlog;
-        view.advance(now, next, longest, |event| {
+        view.advance(now, seen, |event| {
             if let Some(backlog) = backlog {
                 backlog.extend([event]);
             }

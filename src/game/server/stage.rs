@@ -42,14 +42,18 @@ impl Stage {
     }
 
     /// Begins the match once its room has agreed on tick 0; `first` is the state before it. After the last match the
-    /// room does not stay.
-    pub(super) fn start(&mut self, now: Time, first: &GameState, is_last: bool) {
+    /// room does not stay. `is_traced` says whether each datagram is an event.
+    pub(super) fn start(&mut self, now: Time, first: &GameState, (is_last, is_traced): (bool, bool)) {
         if !matches!(&self.state, State::Room(room) if room.is_agreed()) {
             return;
         }
         if let State::Room(room) = core::mem::replace(&mut self.state, State::Between) {
             let config = ServerConfig { stays: self.config.stays && !is_last, ..self.config.clone() };
-            let session = Authority::start(now, room.into_started(), config, first);
+            let mut started = room.into_started();
+            if is_traced {
+                started.trace_datagrams();
+            }
+            let session = Authority::start(now, started, config, first);
             self.state = State::Match(Box::new(session));
         }
     }

@@ -32,6 +32,7 @@ use super::context::AppContext;
 use super::input::Input;
 use super::launch::{Game, LaunchRequest};
 use super::page::Page;
+use super::sound::MusicState;
 use super::window::{scale, scale_for};
 use crate::cli::args::JoinArguments;
 use attract::Attract;
@@ -233,6 +234,19 @@ impl Screen {
             Self::Start(screen) => screen.takes_keys(),
             Self::Play(screen) => screen.takes_keys(),
             _ => false,
+        }
+    }
+
+    /// Returns the state that the music follows.
+    pub(crate) fn music(&self) -> MusicState {
+        match self {
+            Self::Play(screen) => screen.music(),
+            Self::Watch(screen) => screen.music(),
+            Self::Result(screen) => screen.music(),
+            Self::Both(_) | Self::Gone => MusicState::Silent,
+            Self::Start(_) | Self::Host(_) | Self::Join(_) | Self::Replays(_) | Self::Waiting(_) => {
+                MusicState::Menu
+            }
         }
     }
 

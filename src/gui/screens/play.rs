@@ -1,5 +1,6 @@
 //! A running match.
 
+mod end;
 mod facts;
 pub(super) mod lost;
 
@@ -23,14 +24,14 @@ use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
-use crate::gui::draw::{Camera, NetStatus, Scene, place};
+use crate::gui::draw::{Camera, NetStatus, Scene};
 use crate::gui::input::Input;
 use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
-use crate::gui::sound::{Cues, Ear, Kind, Waiting, answer};
+use crate::gui::sound::{Cues, Ear, Kind, MusicState, Waiting, answer};
 use crate::gui::talk::Talk;
 use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
@@ -171,16 +172,9 @@ impl PlayScreen {
         None
     }
 
-    /// Shows the core whose fall has ended the match.
-    fn look_at_the_end(&mut self) {
-        let Some(view) = self.view.as_ref().filter(|_| self.finished.is_some()) else { return };
-        let state = &view.current;
-        let lost = |player: &PlayerId| {
-            state.cores.hp[player.index()] <= 0 && Some(state.team_of(*player)) != state.winner()
-        };
-        if let Some(player) = state.player_ids().find(lost).filter(|_| state.winner().is_some()) {
-            self.camera_control.turn_to(place(view.setup.map.bases.get(player.index())));
-        }
+    /// Returns the state that the music follows.
+    pub(super) fn music(&self) -> MusicState {
+        self.view.as_ref().map_or(MusicState::Silent, |view| self.cues.music(view))
     }
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {

@@ -19,7 +19,7 @@ use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::{self, Page, Weight};
-use crate::gui::sound::Kind;
+use crate::gui::sound::{Kind, MusicState};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
 use game::{Control, MatchEvent, MatchOutcome, Percentiles, Summary, View};
@@ -230,6 +230,15 @@ fn desync_text(summary: &Summary, report: Option<&Path>) -> String {
 impl ResultScreen {
     pub(super) const fn new(over: Over, party: Option<Party>) -> Self {
         Self { over, shows_details: false, party, wanted: Vec::new(), since: None }
+    }
+
+    /// Returns the state that the music follows.
+    pub(super) fn music(&self) -> MusicState {
+        match self.over.sound() {
+            Some(Kind::Victory) => MusicState::Victory,
+            Some(Kind::Defeat) => MusicState::Defeat,
+            _ => MusicState::Menu,
+        }
     }
 
     /// Handles who is ready for another match, and the chat.

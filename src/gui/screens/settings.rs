@@ -161,6 +161,7 @@ fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
         ("all", &mut volumes.master),
         ("the match", &mut volumes.effects),
         ("menus and notices", &mut volumes.interface),
+        ("music", &mut volumes.music),
     ];
     for (place, (name, value)) in sliders.into_iter().enumerate() {
         let row = below(left, STEP + 4.0 + place as f32 * (ROW + 2.0));
@@ -171,6 +172,18 @@ fn general(settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
         page.slider(&format!("volume {name}"), slider, value, &text);
     }
     let on_off = [("Off", false), ("On", true)];
+    let row = below(left, STEP + 4.0 + 4.0 * (ROW + 2.0));
+    let label = format!("music ({})", key_name(Action::Music));
+    page.text(
+        "music switch label",
+        row.left_center(),
+        Align2::LEFT_CENTER,
+        (theme::SMALL, theme::TEXT),
+        &label,
+        130.0,
+    );
+    let switch = Rect::from_min_max(row.min + vec2(136.0, 2.0), row.max - vec2(0.0, 2.0));
+    page.choice("music", switch, &on_off, &mut settings.music);
     let [whole, picture] = [0, 1].map(|half| part(right, half, 2));
     heading(page, "fullscreen", whole, &format!("Full screen ({})", key_name(Action::Fullscreen)));
     page.choice("fullscreen", below(whole, 0.0), &on_off, &mut settings.fullscreen);

@@ -19,7 +19,7 @@ use crate::gui::input::Input;
 use crate::gui::input_controller::PickContext;
 use crate::gui::page::{Page, Weight};
 use crate::gui::replay_marks::ReplayMarks;
-use crate::gui::sound::{Cues, Ear};
+use crate::gui::sound::{Cues, Ear, MusicState};
 use crate::gui::theme;
 use crate::gui::window::window;
 use game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
@@ -116,6 +116,11 @@ impl WatchScreen {
             self.cues.observe(view, before, &self.events, &mut |cue| sound.play_cue(&cue, &ear));
         }
         context.painter.draw(&camera, &Scene::of(view, alpha, context.now as f32));
+    }
+
+    /// Returns the state that the music follows.
+    pub(super) fn music(&self) -> MusicState {
+        self.cues.music(self.replay.view().0)
     }
 
     fn camera(&mut self, context: &AppContext) -> Camera {

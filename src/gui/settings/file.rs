@@ -147,6 +147,8 @@ mod tests {
         let (mut file, mut settings, said) = SettingsFile::open_at(path.clone());
         assert_eq!((&settings, said), (&Settings::default(), None));
         settings.volumes.effects = 30;
+        settings.volumes.music = 40;
+        settings.music = false;
         settings.text_percent = 125;
         settings.you.name = "Ann".into();
         file.keep(&settings, 1.0).expect("nothing is written yet");
@@ -168,7 +170,7 @@ mod tests {
             (b"flashes = 3", "is broken"),
             (b"text_percent = 99", "text_percent is 99"),
             (b"frames_per_s = 3", "frames_per_s is 3"),
-            (b"[volumes]\nmaster = 101", "volumes.master is 101"),
+            (b"[volumes]\nmusic = 101", "volumes.music is 101"),
             (b"\xff", "is not UTF-8"),
             (b"f\0l\0", "is UTF-16"),
             (&large, "more than"),
@@ -199,7 +201,7 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_kept_and_missing_ones_have_defaults() {
-        let text = "flashes = false\nhat = \"red\"\n[volumes]\nmusic = 3\n[later]\nx = 1\n";
+        let text = "flashes = false\nhat = \"red\"\n[volumes]\necho = 3\n[later]\nx = 1\n";
         let settings = parse(text).expect("settings");
         assert_eq!(settings.volumes, super::super::Volumes::default());
         assert!(!settings.flashes);

@@ -10,14 +10,17 @@ use sim::{
 };
 
 use super::catalogue::{Kind, Priority};
+use super::music::MusicState;
 use crate::gui::draw::place;
 
-/// Pitch of each team: blue high, orange low.
-const TEAM_PITCHES: [f32; 4] = [1.22, 0.82, 0.94, 1.08];
+/// Pitch of each team: blue a fourth up, orange a fourth down, the others a whole tone, so that all agree with the music.
+const TEAM_PITCHES: [f32; 4] = [1.335, 0.749, 0.891, 1.122];
 /// Time before sudden death in which only alerts are heard, in milliseconds.
 const SILENCE_MS: u32 = 3_000;
 /// Minimum time without a hit on the player's units before the next hit raises an alert, in milliseconds.
 const CALM_MS: u32 = 8_000;
+/// Time after the last hit by or on the player's units for which the music is that of a fight, in milliseconds.
+const CONTACT_MS: u32 = 6_000;
 /// Number of ticking sounds until a circle is captured.
 const CIRCLE_STEPS: i32 = 8;
 /// Number of parts in which a core cracks.
@@ -44,6 +47,8 @@ pub(crate) struct Cues {
     parts: [Option<i32>; PLAYERS_MAX],
     /// Tick of the last hit on a unit of the player.
     attacked_at: Option<Tick>,
+    /// Tick of the last hit by or on a unit of the player; for a spectator, of the last hit.
+    contact_at: Option<Tick>,
     /// Ticks at which the player's hero may dash and raise the banner again.
     dash_ready_at: Tick,
     banner_ready_at: Tick,
@@ -67,10 +72,14 @@ impl Cues {
             }
         };
         for happened in events.iter() {
-            if let Event::Hit { unit, at, .. } = happened.event
-                && self.is_attack(view, before, unit, happened.tick)
-            {
-                hear(Cue { kind: Kind::Attacked, at: Some(tiles(at)), pitch: 1.0 });
+            if let Event::Hit { unit, at, by, .. } = happened.event {
+                let is_on_me = is_own(view, before, unit);
+                if is_on_me && self.is_attack(view, happened.tick) {
+                    hear(Cue { kind: Kind::Attacked, at: Some(tiles(at)), pitch: 1.0 });
+                }
+                if is_on_me || view.me.is_none_or(|me| me == by) {
+                    self.contact_at = Some(happened.tick);
+                }
             }
             if let Some(cue) = self.of_event(view, &happened.event) {
                 hear(cue);
@@ -82,13 +91,30 @@ impl Cues {
         self.hear_drum(view, &mut hear);
     }
 
-    /// Whether a hit on this unit begins an attack on the player.
-    fn is_attack(&mut self, view: &View, before: &GameState, unit: UnitId, tick: Tick) -> bool {
-        let owner = |state: &GameState| state.row(unit).map(|row| state.units.owner[row]);
-        let owner = owner(&view.current).or_else(|| owner(before));
-        if view.me.is_none() || owner != view.me {
-            return false;
+    /// Returns the state of the match for the music.
+    pub(crate) fn music(&self, view: &View) -> MusicState {
+        let state = &view.current;
+        if state.outcome() != Outcome::Running || is_before_sudden_death(view) {
+            return MusicState::Silent;
         }
+        if !view.setup.rules.endless && state.clock() >= sudden_death(view) {
+            return MusicState::SuddenDeath;
+        }
+        let is_mine = |player: PlayerId| view.me.is_none_or(|me| state.team_of(me) == state.team_of(player));
+        let is_open =
+            |core: PlayerId| state.cores.open[core.index()] != 0 && state.cores.hp[core.index()] > 0;
+        if state.player_ids().any(|core| is_mine(core) && is_open(core)) {
+            return MusicState::Danger;
+        }
+        let contact_ticks = view.setup.tick_rate.ticks_in_ms(CONTACT_MS);
+        match self.contact_at {
+            Some(at) if state.tick().since(at) < contact_ticks => MusicState::Contact,
+            _ => MusicState::Calm,
+        }
+    }
+
+    /// Whether a hit on a unit of the player begins an attack.
+    fn is_attack(&mut self, view: &View, tick: Tick) -> bool {
         let last = self.attacked_at.replace(tick);
         last.is_none_or(|last| tick.since(last) >= view.setup.tick_rate.ticks_in_ms(CALM_MS))
     }
@@ -214,6 +240,12 @@ impl Waiting {
             _ => (is_held_up && !was_held_up).then_some(Kind::Alert),
         }
     }
+}
+
+/// Whether a unit is, or was when it fell, one of the player.
+fn is_own(view: &View, before: &GameState, unit: UnitId) -> bool {
+    let owner = |state: &GameState| state.row(unit).map(|row| state.units.owner[row]);
+    view.me.is_some() && owner(&view.current).or_else(|| owner(before)) == view.me
 }
 
 fn sudden_death(view: &View) -> Tick {

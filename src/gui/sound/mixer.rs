@@ -1,7 +1,9 @@
-//! The mixer: voices with a fixed maximum, priorities, volumes, and a limiter that prevents clipping. It uses neither
-//! device nor clock: time is the number of frames mixed.
+//! The mixer: voices with a fixed maximum, priorities, volumes, music that yields to alerts, and a limiter that prevents
+//! clipping. It uses neither device nor clock: time is the number of frames mixed.
 
 use super::catalogue::{FILE_RATE, Group, Kind, Priority};
+use super::music::{Music, MusicState};
+use super::source::BLOCK_FRAMES;
 use crate::gui::settings::Volumes;
 
 /// Maximum number of simultaneous sounds.
@@ -12,6 +14,11 @@ const CEILING: f32 = 0.9;
 const RELEASE_S: f32 = 0.08;
 /// Maximum random detuning of fight sounds: identical ones are tiring.
 const DETUNED: f32 = 0.06;
+/// Gain of music under an alert: 9 dB less.
+const DUCKED: f32 = 0.35;
+/// Time constants with which music falls under an alert and rises after it, in seconds.
+const DUCK_S: f32 = 0.03;
+const UNDUCK_S: f32 = 0.5;
 
 /// Request to start a sound.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,10 +32,17 @@ pub(super) struct Start {
 
 /// Sound being played.
 #[derive(Clone, Copy)]
-struct Voice {
+struct Sounding {
     kind: Kind,
     group: Group,
+    voice: Voice,
+}
+
+/// Position in samples that are being played.
+#[derive(Clone, Copy)]
+pub(super) struct Voice {
     samples: &'static [[u8; 2]],
+    /// Gain of the left and right channel.
     sides: [f32; 2],
     /// Position in the file, in samples times 2^32.
     at: u64,
@@ -38,7 +52,10 @@ struct Voice {
 pub(super) struct Mixer {
     /// Frames per second.
     rate: u32,
-    voices: [Option<Voice>; VOICES_MAX],
+    voices: [Option<Sounding>; VOICES_MAX],
+    music: Music,
+    /// Gain of the music, less than 1 under an alert.
+    duck: f32,
     /// First frame in which each sound may start again, by its number.
     open_at: [u64; Kind::ALL.len()],
     /// Frames mixed so far.
@@ -53,6 +70,8 @@ impl Mixer {
         Self {
             rate,
             voices: [None; VOICES_MAX],
+            music: Music::new(rate),
+            duck: 1.0,
             open_at: [0; Kind::ALL.len()],
             now: 0,
             loudest: 0.0,
@@ -70,35 +89,36 @@ impl Mixer {
         let Some(slot) = self.slot(entry.priority) else { return };
         let pitch =
             if entry.priority == Priority::Fight { start.pitch * self.detuned() } else { start.pitch };
-        let step = f64::from(pitch) * f64::from(FILE_RATE) / f64::from(self.rate) * 2_f64.powi(32);
-        self.voices[slot] = Some(Voice {
-            kind: start.kind,
-            group: entry.group,
-            samples: entry.samples(),
-            sides: start.sides.map(|side| side * entry.gain),
-            at: 0,
-            step: step as u64,
-        });
+        let step = f64::from(pitch) * f64::from(FILE_RATE) / f64::from(self.rate);
+        let voice = Voice::new(entry.samples(), start.sides.map(|side| side * entry.gain), step);
+        self.voices[slot] = Some(Sounding { kind: start.kind, group: entry.group, voice });
         self.open_at[start.kind as usize] = self.now + u64::from(entry.gap_ms * self.rate / 1000);
+    }
+
+    /// Sets the state of the match that the music follows.
+    pub(super) const fn set_music(&mut self, state: MusicState) {
+        self.music.set(state);
     }
 
     /// Fills `out` with stereo frames.
     pub(super) fn mix(&mut self, out: &mut [[i16; 2]], volumes: Volumes) {
-        let release = 0.5_f32.powf(1.0 / (RELEASE_S * self.rate as f32));
-        let gains = [Group::Effects, Group::Interface].map(|group| gain(volumes, group));
-        for frame in out.iter_mut() {
-            let mut sum = [0.0; 2];
-            for slot in &mut self.voices {
-                let Some(voice) = slot else { continue };
-                match voice.next() {
-                    Some(sample) => {
-                        let sample = sample * gains[voice.group as usize];
-                        sum[0] += sample * voice.sides[0];
-                        sum[1] += sample * voice.sides[1];
-                    }
-                    None => *slot = None,
-                }
+        for block in out.chunks_mut(BLOCK_FRAMES) {
+            self.mix_block(block, volumes);
+        }
+    }
+
+    fn mix_block(&mut self, out: &mut [[i16; 2]], volumes: Volumes) {
+        let mut sums = [[0.0; 2]; BLOCK_FRAMES];
+        let sums = &mut sums[..out.len()];
+        self.mix_music(sums, gain(volumes, Group::Music));
+        for slot in &mut self.voices {
+            let Some(sounding) = slot else { continue };
+            if !sounding.voice.add_to(sums, gain(volumes, sounding.group), 0.0) {
+                *slot = None;
             }
+        }
+        let release = 0.5_f32.powf(1.0 / (RELEASE_S * self.rate as f32));
+        for (frame, sum) in out.iter_mut().zip(sums) {
             self.loudest = (self.loudest * release).max(sum[0].abs()).max(sum[1].abs());
             let gain = if self.loudest > CEILING { CEILING / self.loudest } else { 1.0 };
             *frame = sum.map(|side| (side * gain * f32::from(i16::MAX)) as i16);
@@ -106,10 +126,27 @@ impl Mixer {
         self.now += out.len() as u64;
     }
 
+    /// Begins a block with the music, quieter under an alert. Without volume the music stands still and costs nothing.
+    fn mix_music(&mut self, sums: &mut [[f32; 2]], volume: f32) {
+        let is_alert = self.voices.iter().flatten().any(|sounding| sounding.is_alert());
+        let (duck_to, duck_s) = if is_alert { (DUCKED, DUCK_S) } else { (1.0, UNDUCK_S) };
+        if volume == 0.0 {
+            self.duck = duck_to;
+            return;
+        }
+        self.music.fill(sums);
+        let duck_step = 1.0 / (duck_s * self.rate as f32);
+        for sum in sums {
+            self.duck += (duck_to - self.duck) * duck_step;
+            *sum = sum.map(|side| side * volume * self.duck);
+        }
+    }
+
     /// Returns the voice for a sound of this priority: a free one, else one of the lowest priority, of these the one
     /// nearest to its end.
     fn slot(&self, priority: Priority) -> Option<usize> {
-        let weight = |slot: usize| self.voices[slot].map(|voice| (voice.kind.entry().priority, voice.left()));
+        let weight =
+            |slot: usize| self.voices[slot].map(|found| (found.kind.entry().priority, found.voice.left()));
         let slot = (0..VOICES_MAX).min_by_key(|&slot| weight(slot))?;
         let is_free = weight(slot).is_none_or(|(found, _)| found <= priority);
         is_free.then_some(slot)
@@ -124,23 +161,47 @@ impl Mixer {
 
     #[cfg(test)]
     fn heard(&self) -> Vec<Kind> {
-        self.voices.iter().flatten().map(|voice| voice.kind).collect()
+        self.voices.iter().flatten().map(|sounding| sounding.kind).collect()
+    }
+}
+
+impl Sounding {
+    /// Whether the sound is an alert, which takes some of the music's place.
+    const fn is_alert(&self) -> bool {
+        matches!(self.kind.entry().priority, Priority::Danger)
     }
 }
 
 impl Voice {
-    /// Returns the next sample, interpolated between two of the file; `None` at the end.
+    /// Builds a voice at the first sample, which advances by `step` samples a frame.
+    pub(super) fn new(samples: &'static [[u8; 2]], sides: [f32; 2], step: f64) -> Self {
+        Self { samples, sides, at: 0, step: (step * 2_f64.powi(32)) as u64 }
+    }
+
+    /// Adds the next samples, interpolated between two of the file, with a gain that grows by `slope` a frame. Returns
+    /// false at the end of the file.
+    pub(super) fn add_to(&mut self, out: &mut [[f32; 2]], gain: f32, slope: f32) -> bool {
+        let mut gain = gain;
+        for sum in out {
+            let Some(sample) = self.next() else { return false };
+            sum[0] += sample * gain * self.sides[0];
+            sum[1] += sample * gain * self.sides[1];
+            gain += slope;
+        }
+        true
+    }
+
     fn next(&mut self) -> Option<f32> {
         let place = (self.at >> 32) as usize;
-        let (a, b) = (self.samples.get(place)?, self.samples.get(place + 1)?);
+        let &[a, b] = self.samples.get(place..)?.first_chunk()?;
         let share = (self.at & 0xffff_ffff) as f32 / 4_294_967_296.0;
         self.at += self.step;
-        let value = |bytes: &[u8; 2]| f32::from(i16::from_le_bytes(*bytes)) / 32_768.0;
+        let value = |bytes: [u8; 2]| f32::from(i16::from_le_bytes(bytes)) / 32_768.0;
         Some(value(a) + (value(b) - value(a)) * share)
     }
 
     /// Returns the number of samples left.
-    const fn left(&self) -> usize {
+    pub(super) const fn left(&self) -> usize {
         self.samples.len().saturating_sub((self.at >> 32) as usize)
     }
 }
@@ -150,6 +211,7 @@ fn gain(volumes: Volumes, group: Group) -> f32 {
     let percent = match group {
         Group::Effects => volumes.effects,
         Group::Interface => volumes.interface,
+        Group::Music => volumes.music,
     };
     let share = |percent: u8| f32::from(percent.min(100)) / 100.0;
     (share(volumes.master) * share(percent)).powi(2)

@@ -1,5 +1,6 @@
-//! Sound. `cues` derives sounds from a match, `catalogue` describes them all, `mixer` combines them into one stream,
-//! and a separate thread passes that to the system, so that no frame waits for it.
+//! Sound. `cues` derives sounds and the state of the music from a match, `catalogue` describes the sounds and `scores`
+//! the music, `mixer` combines them into one stream, and a separate thread passes that to the system, so that no frame
+//! waits for it.
 
 #[cfg(target_os = "linux")]
 mod alsa;
@@ -10,20 +11,23 @@ mod cues;
 mod device;
 mod ear;
 mod mixer;
+mod music;
 mod output;
 #[cfg(target_os = "linux")]
 mod pulse;
+mod scores;
 mod source;
 
 use crossbeam_channel::Sender;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Instant;
 
 pub(crate) use answers::answer;
 pub(crate) use catalogue::Kind;
 pub(crate) use cues::{Cue, Cues, Waiting};
 pub(crate) use ear::Ear;
+pub(crate) use music::MusicState;
 
 use crate::gui::settings::Volumes;
 use catalogue::Priority;
@@ -34,6 +38,7 @@ use source::{QUEUE_MAX, Request, Source};
 pub(crate) struct Sound {
     requests: Sender<Request>,
     volumes: Arc<SharedVolumes>,
+    music: Arc<SharedMusic>,
 }
 
 impl Sound {
@@ -41,14 +46,20 @@ impl Sound {
     /// says so once.
     pub(crate) fn new() -> Self {
         let volumes = Arc::new(SharedVolumes::default());
-        let (requests, source) = Source::new(Arc::clone(&volumes));
+        let music = Arc::new(SharedMusic::default());
+        let (requests, source) = Source::new(Arc::clone(&volumes), Arc::clone(&music));
         output::start(source);
-        Self { requests, volumes }
+        Self { requests, volumes, music }
     }
 
     /// Sets the volumes, also of sounds that are playing.
     pub(crate) fn set_volumes(&self, volumes: Volumes) {
         self.volumes.set(volumes);
+    }
+
+    /// Sets the state of the match that the music follows.
+    pub(crate) fn set_music(&self, state: MusicState) {
+        self.music.set(state);
     }
 
     /// Plays a sound without a position.
@@ -78,13 +89,28 @@ impl Sound {
 struct SharedVolumes(AtomicU32);
 
 impl SharedVolumes {
-    fn set(&self, Volumes { master, effects, interface }: Volumes) {
-        self.0.store(u32::from_be_bytes([0, master, effects, interface]), Ordering::Relaxed);
+    fn set(&self, Volumes { master, effects, interface, music }: Volumes) {
+        self.0.store(u32::from_be_bytes([music, master, effects, interface]), Ordering::Relaxed);
     }
 
     fn get(&self) -> Volumes {
-        let [_, master, effects, interface] = self.0.load(Ordering::Relaxed).to_be_bytes();
-        Volumes { master, effects, interface }
+        let [music, master, effects, interface] = self.0.load(Ordering::Relaxed).to_be_bytes();
+        Volumes { master, effects, interface, music }
+    }
+}
+
+/// State of the music that one thread sets and another reads, by its number.
+#[derive(Default)]
+struct SharedMusic(AtomicU8);
+
+impl SharedMusic {
+    fn set(&self, state: MusicState) {
+        self.0.store(state as u8, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> MusicState {
+        let number = usize::from(self.0.load(Ordering::Relaxed));
+        MusicState::ALL.get(number).copied().unwrap_or_default()
     }
 }
 
@@ -95,17 +121,27 @@ mod tests {
     #[test]
     fn volumes_arrive_as_they_were_set() {
         let shared = SharedVolumes::default();
-        for volumes in [Volumes::default(), Volumes { master: 1, effects: 2, interface: 3 }] {
+        for volumes in [Volumes::default(), Volumes { master: 1, effects: 2, interface: 3, music: 4 }] {
             shared.set(volumes);
             assert_eq!(shared.get(), volumes);
         }
     }
 
     #[test]
+    fn the_state_of_the_music_arrives_as_it_was_set() {
+        let shared = SharedMusic::default();
+        for state in MusicState::ALL {
+            shared.set(state);
+            assert_eq!(shared.get(), state);
+        }
+    }
+
+    #[test]
     fn a_queue_full_of_hits_accepts_alerts() {
         let volumes = Arc::new(SharedVolumes::default());
-        let (requests, source) = Source::new(Arc::clone(&volumes));
-        let sound = Sound { requests, volumes };
+        let music = Arc::new(SharedMusic::default());
+        let (requests, source) = Source::new(Arc::clone(&volumes), Arc::clone(&music));
+        let sound = Sound { requests, volumes, music };
         (0..2 * QUEUE_MAX).for_each(|_| sound.play(Kind::SwordHit));
         sound.play(Kind::CoreOpens);
         let last = source.requests.try_iter().last().map(|request| request.start.kind);

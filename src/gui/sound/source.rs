@@ -4,8 +4,8 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::SharedVolumes;
 use super::mixer::{Mixer, Start};
+use super::{SharedMusic, SharedVolumes};
 
 /// Frames per second where the device does not say.
 pub(super) const RATE: u32 = 48_000;
@@ -26,14 +26,15 @@ pub(super) struct Request {
 pub(super) struct Source {
     pub(super) requests: Receiver<Request>,
     volumes: Arc<SharedVolumes>,
+    music: Arc<SharedMusic>,
     mixer: Mixer,
 }
 
 impl Source {
     /// Creates a source and the sender of its queue.
-    pub(super) fn new(volumes: Arc<SharedVolumes>) -> (Sender<Request>, Self) {
+    pub(super) fn new(volumes: Arc<SharedVolumes>, music: Arc<SharedMusic>) -> (Sender<Request>, Self) {
         let (sender, requests) = bounded(QUEUE_MAX);
-        (sender, Self { requests, volumes, mixer: Mixer::new(RATE) })
+        (sender, Self { requests, volumes, music, mixer: Mixer::new(RATE) })
     }
 
     /// Sets the rate of the device, in frames per second.
@@ -49,6 +50,7 @@ impl Source {
                 self.mixer.start(&request.start);
             }
         }
+        self.mixer.set_music(self.music.get());
         self.mixer.mix(frames, self.volumes.get());
     }
 }
@@ -61,8 +63,8 @@ mod tests {
     /// Returns the peak level after a request of this age.
     fn loudest(age: Duration) -> u16 {
         let volumes = Arc::new(SharedVolumes::default());
-        volumes.set(Volumes { master: 100, effects: 100, interface: 100 });
-        let (requests, mut source) = Source::new(volumes);
+        volumes.set(Volumes { master: 100, effects: 100, interface: 100, music: 100 });
+        let (requests, mut source) = Source::new(volumes, Arc::default());
         let start = Start { kind: Kind::Drum, sides: ear::MIDDLE, pitch: 1.0 };
         let asked_at = Instant::now().checked_sub(age).expect("the machine runs longer");
         requests.try_send(Request { start, asked_at }).expect("an empty queue");

@@ -5,28 +5,22 @@ use super::judge::end;
 use super::{Conditions, Interference, PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
 use crate::audit::Oracle;
 use crate::machine::{Machine, PeerClock, State};
-use crate::simnet::LinkFaults;
 use game::{MatchOutcome, Node, ServerOptions, ServerSummary};
 use net::{Architecture, BITS_PER_S_USUAL, Time};
 
 impl<I: Interference> VirtualMatch<I> {
-    /// Creates a match of clients and their server, before the first datagram; `link` has the faults of every client's
-    /// link to the server and back.
+    /// Creates a match of clients and their server, before the first datagram; the server is the last node of the links.
     #[must_use]
     pub fn served(
         setup: VirtualSetup,
-        link: LinkFaults,
+        conditions: Conditions,
         architecture: Architecture,
         interference: I,
     ) -> Self {
-        let (server, nodes) = (setup.peers, setup.peers + 1);
-        let is_way = |way: usize| (way / nodes == server) != (way % nodes == server);
-        let links = (0..nodes * nodes).map(|way| if is_way(way) { link } else { LinkFaults::default() });
-        let conditions = Conditions { links: links.collect(), ..Conditions::steady(setup.peers, link) };
         let setup = VirtualSetup { numbered_every: None, ..setup };
         let mut game = Self::with(setup, conditions, architecture, interference);
         let (rules, map) = (Some(game.setup.rules.clone()), Some(game.setup.map.clone()));
-        let options = ServerOptions { rules, map, ..ServerOptions::default() };
+        let options = ServerOptions { rules, map, trace: game.trace(None), ..ServerOptions::default() };
         let mut machine = Machine::new(PeerClock::default(), Time(0));
         machine.begin(game.table().server(UPDATES, false, BITS_PER_S_USUAL, options));
         game.world.server = Some(machine);

@@ -163,7 +163,7 @@ impl Follower {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
         let mut room = OpeningRoom::new();
         let Opened { body, is_newest, number, .. } =
-            self.link.connection.protection.open(bytes, &mut room)?;
+            self.link.connection.open(bytes, &mut room, &mut self.out)?;
         self.link.connection.admit(self.now, id)?;
         self.link.connection.hear(self.now, (from, bytes.len()), is_newest, &mut self.out);
         self.server.is_lost = false;

@@ -4,6 +4,7 @@
 mod channel;
 mod closing;
 pub(super) mod cpace;
+mod datagram_tracer;
 pub(super) mod handshake;
 pub(super) mod keys;
 pub(crate) mod limits;
@@ -30,11 +31,12 @@ pub(super) use self::closing::{CLOSE_WITHIN, Closing};
 pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
+use self::datagram_tracer::DatagramTracer;
 use self::loss::Loss;
 use self::messages::Messages;
 use self::pace::Pace;
 use self::path::{Path, Trust};
-use self::protection::PacketProtection;
+use self::protection::{OpenError, Opened, OpeningRoom, PacketProtection};
 use self::quota::Quotas;
 use self::rtt::Rtt;
 use crate::connection::remote_clock::RemoteClock;
@@ -44,7 +46,8 @@ use crate::outbox::{Outbox, Source};
 use crate::time::Time;
 use crate::timer::{Timer, Timers};
 use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
-use crate::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
+use crate::wire::message::{Delivery, MatchConfig, PacketId, PathEcho, Ping, Pong, decode, encode};
+use crate::wire::sealed::SealedPacket;
 use sim::PlayerId;
 
 /// Ping interval while a match is being set up.
@@ -91,13 +94,13 @@ pub(super) struct Connection {
     /// Whether its silence has been reported as an event.
     pub(super) is_silent: bool,
     pub(super) timers: Timers,
-    /// Pings sent before the other end was first heard.
-    unanswered: u8,
     /// Traffic over the connection.
     pub(super) traffic: Traffic,
     messages: Messages,
     /// Messages that the other end may still send.
     quotas: Quotas,
+    /// Set if the datagrams of the running match are reported.
+    tracer: Option<DatagramTracer>,
 }
 
 impl Connection {
@@ -123,11 +126,35 @@ impl Connection {
             is_heard: false,
             is_silent: false,
             timers,
-            unanswered: 0,
             traffic: Traffic::default(),
             messages: Messages::new(now, MESSAGE_BYTES_MAX),
             quotas: Quotas::new(now),
+            tracer: None,
         }
+    }
+
+    /// Reports each datagram of the match that begins, until it is over.
+    pub(super) fn trace_datagrams(&mut self, peer: PlayerId, config: MatchConfig) {
+        self.tracer = Some(DatagramTracer::new(peer, config, self.protection.next_number()));
+    }
+
+    /// Takes over from the connection that this one replaces while a match runs.
+    pub(super) fn replace(&mut self, before: &Self) {
+        self.tracer = before.tracer.as_ref().map(DatagramTracer::renewed);
+    }
+
+    /// Opens a datagram of the other end in `room`.
+    pub(super) fn open<'a>(
+        &mut self,
+        datagram: &[u8],
+        room: &'a mut OpeningRoom,
+        out: &mut Outbox,
+    ) -> Result<Opened<'a>, OpenError> {
+        let opened = self.protection.open(datagram, room)?;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.received(&opened, &self.protection, out);
+        }
+        Ok(opened)
     }
 
     /// Share of the other end's datagrams that were recently lost, per mille; `None` before it is known.
@@ -183,11 +210,19 @@ impl Connection {
 
     /// Sends a datagram about the path to this address, as far as what came from there allows.
     fn transmit_to(&mut self, out: &mut Outbox, to: Source, id: PacketId, echo: &PathEcho) {
-        let datagram = self.protection.seal(id as u8, &encode(echo));
+        let body = encode(echo);
+        let datagram = self.seal(id, &body, out);
         if self.path.take_to(to.address, datagram.bytes().len()) {
             self.count_sent(datagram.bytes().len());
             out.transmit(to, datagram);
         }
+    }
+
+    fn seal(&mut self, id: PacketId, body: &[u8], out: &mut Outbox) -> SealedPacket {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.sent(self.protection.sent(), id, body, out);
+        }
+        self.protection.seal(id as u8, body)
     }
 
     const fn count_sent(&mut self, bytes: usize) {
@@ -213,6 +248,7 @@ impl Connection {
 
     /// The match that had it is over: the room has it again.
     pub(super) fn begin_anew(&mut self) {
+        self.tracer = None;
         self.protection.begin_anew();
         self.traffic = Traffic::default();
         self.timers.set(Timer::Resend, None);
@@ -227,7 +263,7 @@ impl Connection {
                 // Like a lost datagram.
                 return;
             }
-            let datagram = self.protection.seal(id as u8, body);
+            let datagram = self.seal(id, body, out);
             self.count_sent(datagram.bytes().len());
             out.transmit(Source { address, local: self.path.local() }, datagram);
         }
@@ -239,8 +275,8 @@ impl Connection {
         if !self.timers.is_due(Timer::Ping, now) {
             return;
         }
-        self.unanswered = if self.is_heard { 0 } else { self.unanswered.saturating_add(1) };
-        let doubled = PING_SETUP * (1 << self.unanswered.saturating_sub(1).min(5));
+        let unheard = if self.is_heard { 0 } else { self.rtt.unanswered() };
+        let doubled = PING_SETUP * (1 << unheard.min(5));
         self.timers.set(Timer::Ping, now.plus(every.max(doubled.min(PING_UNHEARD_MAX))));
         self.rtt.ping(now);
         self.transmit(out, PacketId::Ping, &encode(&Ping { time_us: now.0 }));

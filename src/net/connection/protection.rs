@@ -217,6 +217,21 @@ impl PacketProtection {
         self.remote_id
     }
 
+    /// The number of the next datagram to seal.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// One above the highest number received.
+    pub(crate) const fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether the datagram with this number, one of the last 1,024, was received.
+    pub(crate) fn has_received(&self, number: u64) -> bool {
+        number < self.next && !self.is_new(number)
+    }
+
     /// A match has ended over this connection, and another may follow: datagrams that arrive from now on and were sent
     /// before are of the earlier match.
     pub(crate) const fn begin_anew(&mut self) {

@@ -26,6 +26,9 @@ const LATEST: usize = 8;
 /// it.
 const UNANSWERED_MAX: usize = 64;
 
+/// Longest time by which one ping overtakes another on its way.
+const OVERTAKEN_MAX: Duration = Duration::from_secs(1);
+
 impl Rtt {
     /// A ping is sent.
     pub(crate) fn ping(&mut self, now: Time) {
@@ -36,14 +39,21 @@ impl Rtt {
     }
 
     /// Handles the answer to the ping sent at `left`, and returns the round-trip time. `None` if no such ping
-    /// is unanswered: a peer may answer late, but cannot choose what it answers.
+    /// is unanswered: a peer may answer late, but cannot choose what it answers. Pings that were sent long before an
+    /// answered one are forgotten: somebody held one of them up, or it was sent again by the network.
     pub(crate) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
         let at = self.unanswered.iter().position(|&ping| ping == left)?;
         self.unanswered.remove(at);
+        self.unanswered.retain(|&mut ping| left.since(ping) < OVERTAKEN_MAX);
         let sample = now.since(left);
         self.is_interrupted = false;
         self.observe(sample);
         Some(sample)
+    }
+
+    /// Number of pings that are not answered, of those whose answers still count.
+    pub(crate) const fn unanswered(&self) -> usize {
+        self.unanswered.len()
     }
 
     /// The other end, or this one, was suspended: answers to the pings sent so far would measure that.
@@ -134,6 +144,19 @@ mod tests {
         assert_eq!(rtt.answer(now, ms(3_200)), Some(Duration::from_millis(1_800)));
         assert_eq!(rtt.answer(now, ms(3_200)), None, "answered already");
         assert_eq!((rtt.samples, rtt.smoothed_us()), (1, Some(1_800_000)));
+    }
+
+    #[test]
+    fn a_ping_that_was_held_up_for_long_is_not_measured_once_a_later_one_was() {
+        let mut rtt = Rtt::default();
+        let ms = |ms: u64| Time(ms * 1_000);
+        for sent in [0, 500, 1_000, 1_600] {
+            rtt.ping(ms(sent));
+        }
+        assert_eq!(rtt.answer(ms(1_650), ms(1_600)), Some(Duration::from_millis(50)));
+        assert_eq!(rtt.answer(ms(5_000), ms(500)), None, "sent 1.1 s before");
+        assert_eq!(rtt.answer(ms(1_700), ms(1_000)), Some(Duration::from_millis(700)), "overtaken by 0.6 s");
+        assert!(rtt.timeout(Duration::ZERO) < Duration::from_secs(1));
     }
 
     #[test]

@@ -59,6 +59,10 @@ impl Peers {
         self.peers.iter().map(|(player, connection)| (*player, connection))
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (PlayerId, &mut Connection)> {
+        self.peers.iter_mut().map(|(player, connection)| (*player, connection))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }

@@ -58,6 +58,14 @@ impl Started {
     pub const fn config(&self) -> &MatchConfig {
         self.room.config()
     }
+
+    /// Reports each datagram of the match as [`Event::Datagram`](crate::Event::Datagram).
+    pub fn trace_datagrams(&mut self) {
+        let config = *self.config();
+        for (player, connection) in self.given.peers.iter_mut() {
+            connection.trace_datagrams(player, config);
+        }
+    }
 }
 
 impl Room {

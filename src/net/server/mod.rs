@@ -181,7 +181,7 @@ impl Authority {
         };
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_received(bytes.len());
-        match client.link.connection.protection.open(bytes, &mut OpeningRoom::new()) {
+        match client.link.connection.open(bytes, &mut OpeningRoom::new(), &mut self.out) {
             Ok(opened)
                 if id == PacketId::PlayerInput
                     && client.link.connection.protection.is_stale(opened.number) =>

@@ -33,8 +33,9 @@ impl Authority {
         let admitted = self.room.receive(self.now, (from, bytes), may_return, &mut self.out)?;
         let Some((grant, entrant)) = admitted else { return Ok(()) };
         let player = grant.player;
-        let connection = self.room.connect(self.now, from, &entrant, &mut self.out).ok_or(OutOfPlace)?;
+        let mut connection = self.room.connect(self.now, from, &entrant, &mut self.out).ok_or(OutOfPlace)?;
         let before = self.clients.take(player.index()).ok_or(OutOfPlace)?;
+        connection.replace(&before.link.connection);
         let words = connection.protection.words().map(AuthString::bytes).unwrap_or_default();
         if let Some(of_seat) = self.agreed.seating.words.get_mut(player.index()) {
             *of_seat = words;

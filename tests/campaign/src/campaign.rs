@@ -2,6 +2,7 @@
 
 use core::ops::Deref;
 use core::time::Duration;
+use std::path::PathBuf;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -21,7 +22,7 @@ const NUMBERED_EVERY: Duration = Duration::from_millis(130);
 /// What is played.
 #[derive(Clone, Debug)]
 pub struct CampaignOptions {
-    /// Who runs the world. With a server there are no faults but those of `link`.
+    /// Who runs the world. With a server no fault ends the match of one client.
     pub architecture: Architecture,
     /// How many matches; their seeds count up from `seed`.
     pub matches: u32,
@@ -53,6 +54,8 @@ pub struct CampaignOptions {
     pub shard: Shard,
     /// A difference to plant, and in which seat.
     pub inject: Option<(usize, Inject)>,
+    /// Trace of the only match: see [`VirtualSetup::trace`].
+    pub trace: Option<PathBuf>,
     /// Matches at a time.
     pub jobs: usize,
 }
@@ -83,6 +86,7 @@ impl CampaignOptions {
             is_fair: self.is_fair,
             numbered_every: (self.has_faults || self.has_byzantine).then_some(NUMBERED_EVERY),
             inject: self.inject.clone(),
+            trace: self.trace.clone(),
         }
     }
 
@@ -100,11 +104,12 @@ impl CampaignOptions {
         // With a byzantine seat its plan draws the links, unless something else is said of them.
         let drawn = byzantine.as_ref().filter(|_| self.link == LinkSpec::default());
         let link = drawn.map_or_else(|| LinkFaults::from(self.link), |plan| plan.link);
-        let mut scenario = if self.has_faults {
-            Scenario::from_seed(setup.seed, setup.peers, self.length(), link)
-        } else {
-            Scenario::steady(setup.peers, link)
+        let steady = match self.architecture {
+            Architecture::P2p => Scenario::steady(setup.peers, link),
+            Architecture::ClientServer | Architecture::Relay => Scenario::star(setup.peers, link),
         };
+        let mut scenario =
+            if self.has_faults { Scenario::from_seed(setup.seed, self.length(), steady) } else { steady };
         if !self.has_faults {
             let crash = byzantine.as_ref().and_then(|plan| plan.crash);
             scenario.acts.extend(crash.map(|(peer, at)| (at, Act::Crash(peer))));

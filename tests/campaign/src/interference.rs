@@ -51,13 +51,18 @@ pub fn virtual_match(setup: VirtualSetup, scenario: Scenario) -> VirtualMatch {
     game
 }
 
-/// A match of clients and their server before the first datagram; all ways to the server are like the first link of
-/// the scenario.
+/// A match of clients and their server, the last node of the scenario, before the first datagram.
+///
+/// # Panics
+/// If the scenario is not one of as many clients.
 #[must_use]
 pub fn served_match(setup: VirtualSetup, scenario: Scenario, architecture: Architecture) -> VirtualMatch {
-    let link = scenario.links[0];
+    let Scenario { links, clocks, starts, quiet_at, .. } = scenario.clone();
+    assert!(links.len() == (setup.peers + 1) * (setup.peers + 1), "a star of {} clients", setup.peers);
     let wrongs = Wrongs::new(&setup, scenario);
-    VirtualMatch::served(setup, link, architecture, wrongs)
+    let mut game = VirtualMatch::served(setup, Conditions { links, clocks, starts }, architecture, wrongs);
+    game.quiet_at = quiet_at;
+    game
 }
 
 impl Wrongs {

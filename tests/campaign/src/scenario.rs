@@ -7,7 +7,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use super::byzantine::ByzantinePlan;
 use super::sabotage::Sabotage;
 use lab::simnet::{below, up_to};
-use lab::{Burst, Fault, LinkFaults, PeerClock};
+use lab::{Burst, Conditions, Fault, LinkFaults, PeerClock};
 use net::Time;
 
 /// No two silences of one scenario come nearer to each other: a peer is heard in between.
@@ -24,7 +24,7 @@ const FATAL_ONE_IN: u64 = 5;
 /// Everything that goes wrong in one match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
-    /// The links from the start on, from each peer to each: row by row.
+    /// The links from the start on, from each node to each: row by row. With a server that is the last node.
     pub links: Vec<LinkFaults>,
     /// Each peer's clock.
     pub clocks: Vec<PeerClock>,
@@ -151,10 +151,20 @@ impl Scenario {
     /// All links alike from beginning to end, and nothing else.
     #[must_use]
     pub fn steady(peers: usize, link: LinkFaults) -> Self {
+        Self::of(Conditions::steady(peers, link))
+    }
+
+    /// The same for clients of a server.
+    #[must_use]
+    pub fn star(clients: usize, link: LinkFaults) -> Self {
+        Self::of(Conditions::star(clients, link))
+    }
+
+    fn of(Conditions { links, clocks, starts }: Conditions) -> Self {
         Self {
-            links: vec![link; peers * peers],
-            clocks: vec![PeerClock::default(); peers],
-            starts: vec![Time(0); peers],
+            links,
+            clocks,
+            starts,
             acts: Vec::new(),
             stop: None,
             quiet_at: Time(0),
@@ -164,23 +174,25 @@ impl Scenario {
         }
     }
 
-    /// What the seed brings to a match of `length` between `peers` peers, on links that are `link` where
-    /// nothing goes wrong.
+    /// What the seed brings to a match of `length` that begins as the `steady` one. With a server nothing comes that may
+    /// end the match of one client.
     #[must_use]
-    pub fn from_seed(seed: u64, peers: usize, length: Duration, link: LinkFaults) -> Self {
+    pub fn from_seed(seed: u64, length: Duration, steady: Self) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(99);
         let calm_for = CALM.min(length / 2);
         let quiet_at = Time(0).plus(length - calm_for);
-        let scenario = Self { quiet_at, ..Self::steady(peers, link) };
-        let mut draft =
-            Draft { rng, peers, length, silent_until: Time(1_500_000), fatal_until: Time(0), scenario };
+        let peers = steady.clocks.len();
+        let nodes = (peers..=peers + 1).find(|nodes| nodes * nodes == steady.links.len()).expect("a square");
+        let scenario = Self { quiet_at, ..steady };
+        let (silent_until, fatal_until) = (Time(1_500_000), Time(0));
+        let mut draft = Draft { rng, peers, nodes, length, silent_until, fatal_until, scenario };
         for fault in Fault::ALL.into_iter().filter(|fault| !fault.is_fatal()) {
             if draft.below(ONE_IN) == 0 {
                 draft.add(fault);
             }
         }
-        if draft.below(FATAL_ONE_IN) == 0 {
+        if draft.below(FATAL_ONE_IN) == 0 && nodes == peers {
             let fatal: Vec<Fault> = Fault::ALL.into_iter().filter(|fault| fault.is_fatal()).collect();
             let one = draft.below(fatal.len() as u64) as usize;
             draft.add_fatal(fatal[one]);
@@ -196,6 +208,8 @@ impl Scenario {
 struct Draft {
     rng: ChaCha8Rng,
     peers: usize,
+    /// Number of peers, and the server if there is one.
+    nodes: usize,
     length: Duration,
     /// The last silence ends here.
     silent_until: Time,
@@ -225,9 +239,12 @@ impl Draft {
         self.below(self.peers as u64) as usize
     }
 
-    /// Two different peers.
+    /// The ends of a way: two different peers, or a client and its server.
     fn pair(&mut self) -> (usize, usize) {
         let from = self.peer();
+        if self.nodes > self.peers {
+            return if self.below(2) == 0 { (from, self.peers) } else { (self.peers, from) };
+        }
         let to = (from + 1 + self.below(self.peers as u64 - 1) as usize) % self.peers;
         (from, to)
     }
@@ -248,7 +265,7 @@ impl Draft {
         let all = self.below(2) == 0;
         let (from, to) = self.pair();
         for (a, b) in self.ways().filter(|&way| all || way == (from, to)).collect::<Vec<_>>() {
-            let calm = self.scenario.links[a * self.peers + b];
+            let calm = self.scenario.links[a * self.nodes + b];
             self.act(at, Act::Link(a, b, change));
             self.act(until, Act::Link(a, b, change.undone(&calm)));
         }
@@ -273,8 +290,9 @@ impl Draft {
     }
 
     fn ways(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let peers = self.peers;
-        (0..peers * peers).map(move |way| (way / peers, way % peers)).filter(|(a, b)| a != b)
+        let (peers, nodes) = (self.peers, self.nodes);
+        let is_way = move |&(a, b): &(usize, usize)| a != b && (nodes == peers || a.max(b) == peers);
+        (0..nodes * nodes).map(move |way| (way / nodes, way % nodes)).filter(is_way)
     }
 
     fn add(&mut self, fault: Fault) {
@@ -308,8 +326,8 @@ impl Draft {
         for (a, b) in self.ways().filter(|(a, b)| a < b).collect::<Vec<_>>() {
             let delay = self.millis(0, 100);
             let back = if is_asymmetric { self.millis(0, 200) } else { delay };
-            self.scenario.links[a * self.peers + b].delay += delay;
-            self.scenario.links[b * self.peers + a].delay += back;
+            self.scenario.links[a * self.nodes + b].delay += delay;
+            self.scenario.links[b * self.nodes + a].delay += back;
         }
     }
 
@@ -410,7 +428,7 @@ mod tests {
     use super::*;
 
     fn scenario(seed: u64) -> Scenario {
-        Scenario::from_seed(seed, 3, Duration::from_secs(60), LinkFaults::default())
+        Scenario::from_seed(seed, Duration::from_secs(60), Scenario::steady(3, LinkFaults::default()))
     }
 
     #[test]

@@ -196,3 +196,65 @@ fn countdowns_and_stalls_have_their_sounds() {
         assert_eq!(waiting.step(left_s, is_held_up), expected, "frame {at}");
     }
 }
+
+#[test]
+fn the_music_follows_the_match() {
+    let tick_rate = TickRate::HZ_60;
+    let begins = tick_rate.ticks_in_ms(mine().setup.rules.sudden_death_ms);
+    let silence = tick_rate.ticks_in_ms(SILENCE_MS);
+    let contact = tick_rate.ticks_in_ms(CONTACT_MS);
+    use MusicState::{Calm, Contact, Danger, Silent, SuddenDeath};
+    // Tick, tick of the last hit on the player, and the player whose core is open.
+    let table = [
+        (500, None, None, Calm),
+        (500, Some(500 - contact + 1), None, Contact),
+        (500, Some(500 - contact), None, Calm),
+        (500, None, Some(1), Calm),
+        (500, None, Some(0), Danger),
+        (500, Some(499), Some(0), Danger),
+        (begins - silence - 1, Some(begins - silence - 2), None, Contact),
+        (begins - silence, None, Some(0), Silent),
+        (begins - 1, Some(begins - 2), None, Silent),
+        (begins, None, Some(0), SuddenDeath),
+    ];
+    for (now, hit_at, open, expected) in table {
+        let (mut view, mut cues) = (mine(), Cues::default());
+        change(&mut view, |state| {
+            state.globals.tick[0] = Tick(now);
+            if let Some(open) = open {
+                state.cores.open[open] = 1;
+            }
+        });
+        if let Some(hit_at) = hit_at {
+            let event = hit(&view, 0, AttackBehaviour::Swordsman);
+            heard(&mut cues, &view, hit_at, &[event]);
+        }
+        assert_eq!(cues.music(&view), expected, "tick {now}, hit at {hit_at:?}, open {open:?}");
+    }
+}
+
+#[test]
+fn the_end_of_a_match_is_silent_and_a_destroyed_core_is_no_danger() {
+    let mut view = mine();
+    change(&mut view, |state| (state.cores.open[0], state.cores.hp[0]) = (1, 0));
+    assert_eq!(Cues::default().music(&view), MusicState::Calm);
+    change(&mut view, |state| state.globals.outcome[0] = Outcome::Surrender);
+    assert_eq!(Cues::default().music(&view), MusicState::Silent);
+}
+
+#[test]
+fn only_fights_of_the_player_are_contact_and_any_is_for_a_spectator() {
+    for (me, owner, by, expected) in [
+        (Some(0), 0, 1, MusicState::Contact),
+        (Some(0), 1, 0, MusicState::Contact),
+        (Some(0), 1, 1, MusicState::Calm),
+        (None, 1, 0, MusicState::Contact),
+    ] {
+        let (view, mut cues) = (test_view(me.map(PlayerId)), Cues::default());
+        let Event::Hit { unit, at, attack, damage, .. } = hit(&view, owner, AttackBehaviour::Archer) else {
+            unreachable!("a hit")
+        };
+        heard(&mut cues, &view, 0, &[Event::Hit { unit, at, by: PlayerId(by), attack, damage }]);
+        assert_eq!(cues.music(&view), expected, "{me:?} {owner} {by}");
+    }
+}

@@ -1,7 +1,7 @@
 use super::*;
 
 const RATE: u32 = 48_000;
-const FULL: Volumes = Volumes { master: 100, effects: 100, interface: 100 };
+const FULL: Volumes = Volumes { master: 100, effects: 100, interface: 100, music: 100 };
 
 fn start(kind: Kind) -> Start {
     Start { kind, sides: [0.7, 0.7], pitch: 1.0 }
@@ -133,7 +133,7 @@ fn nothing_clips_with_every_voice_in_use() {
     for &kind in Kind::ALL {
         let mut mixer = full_of(kind);
         for voice in mixer.voices.iter_mut().flatten() {
-            voice.sides = [1.0, 1.0];
+            voice.voice.sides = [1.0, 1.0];
         }
         let frames = mixed(&mut mixer, 600, FULL);
         let loudest = frames.iter().flatten().map(|side| side.unsigned_abs()).max().expect("frames");
@@ -154,12 +154,104 @@ fn the_limiter_leaves_quiet_sounds_unchanged() {
 }
 
 #[test]
+fn music_and_many_sounds_together_never_clip() {
+    let most = (CEILING * f32::from(i16::MAX)) as u16 + 1;
+    let mut mixer = Mixer::new(RATE);
+    let (mut random, mut loudest) = (1_u32, 0);
+    for turn in 0..2_000_usize {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        mixer.set_music(MusicState::ALL[turn / 100 % MusicState::ALL.len()]);
+        for number in 0..random >> 28 {
+            let kind = Kind::ALL[((random >> 8) as usize + number as usize) % Kind::ALL.len()];
+            let pitch = 0.7 + (random >> 16 & 7) as f32 / 10.0;
+            mixer.start(&Start { kind, sides: [1.0, 1.0], pitch });
+            // More than the intervals between sounds allow.
+            mixer.open_at[kind as usize] = 0;
+        }
+        let frames = mixed(&mut mixer, 20, FULL);
+        loudest = frames.iter().flatten().map(|side| side.unsigned_abs()).fold(loudest, u16::max);
+        assert!(loudest <= most, "{loudest} after {turn} turns");
+    }
+    assert!(loudest > most / 2, "{loudest}");
+}
+
+#[test]
+fn music_yields_to_an_alert_and_comes_back() {
+    let volumes = Volumes { effects: 0, ..FULL };
+    let drone = |alert: Option<Kind>| {
+        let mut mixer = Mixer::new(RATE);
+        mixer.set_music(MusicState::SuddenDeath);
+        mixed(&mut mixer, 6_000, volumes);
+        alert.into_iter().for_each(|kind| mixer.start(&start(kind)));
+        let under = loudness(&mixed(&mut mixer, 300, volumes))[0];
+        mixed(&mut mixer, 3_000, volumes);
+        [under, loudness(&mixed(&mut mixer, 300, volumes))[0]]
+    };
+    let [free, after] = drone(None);
+    let [hit, _] = drone(Some(Kind::SwordHit));
+    let [ducked, returned] = drone(Some(Kind::CoreOpens));
+    assert_eq!(hit, free, "a hit changes nothing");
+    assert!(ducked < free * 0.5, "{ducked} {free}");
+    assert!((returned - after).abs() < after * 0.02, "{returned} {after}");
+}
+
+#[test]
+fn music_has_a_volume_of_its_own() {
+    let heard = |volumes: Volumes| {
+        let mut mixer = Mixer::new(RATE);
+        mixer.set_music(MusicState::Danger);
+        loudness(&mixed(&mut mixer, 6_000, volumes))[0]
+    };
+    assert_eq!(heard(Volumes { music: 0, ..FULL }), 0.0);
+    assert!(heard(Volumes { effects: 0, interface: 0, ..FULL }) > 0.0);
+    assert!(heard(Volumes { music: 50, ..FULL }) < heard(FULL) / 3.0);
+}
+
+/// Compares the cost of a minute with and without music, in turn: `cargo test -- --ignored cost`.
+#[test]
+#[ignore = "measures time"]
+fn cost_of_music() {
+    let cost = |state: MusicState, music: u8, hits: bool| {
+        let mut mixer = Mixer::new(RATE);
+        mixer.set_music(state);
+        let began = std::time::Instant::now();
+        let mut out = [[0; 2]; BLOCK_FRAMES];
+        for turn in 0..6_000_usize {
+            if hits && turn.is_multiple_of(4) {
+                mixer.start(&start(Kind::ALL[turn / 4 % Kind::ALL.len()]));
+            }
+            mixer.mix(&mut out, Volumes { music, ..FULL });
+        }
+        began.elapsed().as_secs_f64() * 1000.0 / 60.0
+    };
+    let mut rows = [[f64::MAX; 2]; 4];
+    for _ in 0..5 {
+        for (row, (state, hits)) in [
+            (MusicState::Calm, false),
+            (MusicState::Calm, true),
+            (MusicState::Danger, true),
+            (MusicState::SuddenDeath, false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            rows[row][0] = rows[row][0].min(cost(state, 0, hits));
+            rows[row][1] = rows[row][1].min(cost(state, 100, hits));
+        }
+    }
+    for [without, with] in rows {
+        println!("ms a second: without music {without:.3}, with {with:.3}, ratio {:.2}", with / without);
+    }
+}
+
+#[test]
 fn mixing_allocates_nothing() {
     let mut mixer = Mixer::new(RATE);
     let mut out = [[0; 2]; 240];
     let ((), allocations) = counting::allocations(|| {
         for step in 0..2_000_usize {
             mixer.start(&start(Kind::ALL[step % Kind::ALL.len()]));
+            mixer.set_music(MusicState::ALL[step / 250 % MusicState::ALL.len()]);
             mixer.mix(&mut out, FULL);
         }
     });

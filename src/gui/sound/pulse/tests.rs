@@ -3,10 +3,11 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::super::catalogue::Kind;
+use super::super::catalogue::Priority;
 use super::super::ear::MIDDLE;
 use super::super::mixer::Start;
 use super::super::source::Request as SoundRequest;
-use super::super::{SharedVolumes, Sound, Volumes};
+use super::super::{MusicState, SharedMusic, SharedVolumes, Sound, Volumes};
 use super::*;
 
 use ear::{Ear, RATE, loudest, rms};
@@ -21,24 +22,83 @@ const CLIPPED: u16 = 32_000;
 fn connect(socket: PathBuf) -> (Sound, JoinHandle<anyhow::Error>) {
     let volumes = Arc::new(SharedVolumes::default());
     volumes.set(Volumes::default());
-    let (requests, mut source) = Source::new(Arc::clone(&volumes));
+    let music = Arc::new(SharedMusic::default());
+    let (requests, mut source) = Source::new(Arc::clone(&volumes), Arc::clone(&music));
     let thread = std::thread::spawn(move || match play(Some(socket), &mut source, &mut false) {
         Ok(never) => match never {},
         Err(error) => error,
     });
-    (Sound { requests, volumes }, thread)
+    (Sound { requests, volumes, music }, thread)
 }
 
-#[test]
-fn every_sound_is_heard_at_the_device_and_none_clips() {
-    let Some(mut ear) = Ear::open() else { return };
+/// Connects, and waits until the stream is open: requests become stale until then.
+fn connect_open(ear: &Ear) -> (Sound, JoinHandle<anyhow::Error>) {
     let (sound, thread) = connect(ear.socket());
-    // Requests become stale until the stream is open.
     while ear.heard().onset(0).is_none() {
         assert!(!thread.is_finished(), "{:#}", thread.join().expect("no panic"));
         sound.play(Kind::Click);
         std::thread::sleep(PAUSE);
     }
+    (sound, thread)
+}
+
+/// Returns the mean level of the loudest 50 ms, in dB of full scale.
+fn loudness_db(frames: &[[i16; 2]]) -> f64 {
+    let loudest = frames.windows(RATE / 20).step_by(100).map(rms).fold(0.0, f64::max);
+    20.0 * (loudest / 32_768.0).log10()
+}
+
+/// Plays a sound alone and returns its loudness, in dB.
+fn loudness_of(ear: &Ear, sound: &Sound, kind: Kind) -> f64 {
+    let from = ear.wait_silence(PAUSE * 10);
+    sound.play(kind);
+    let (began, _) = ear.wait_sound(from);
+    let ended = ear.wait_silence(PAUSE);
+    loudness_db(&ear.heard().frames[began..ended])
+}
+
+#[test]
+fn alerts_are_6_db_louder_than_hits_and_music_does_not_clip_with_them() {
+    let Some(ear) = Ear::open() else { return };
+    let (sound, _thread) = connect_open(&ear);
+    let of = |priority: Priority| Kind::ALL.iter().filter(move |kind| kind.entry().priority == priority);
+    let hits = of(Priority::Fight).map(|&kind| loudness_of(&ear, &sound, kind)).fold(f64::MIN, f64::max);
+    let alerts = of(Priority::Danger).map(|&kind| loudness_of(&ear, &sound, kind)).fold(f64::MAX, f64::min);
+    println!("loudest hit {hits:.1} dB, quietest alert {alerts:.1} dB");
+    assert!(alerts >= hits + 6.0, "alert {alerts:.1} dB, hit {hits:.1} dB");
+    sound.set_volumes(Volumes { master: 100, ..Volumes::default() });
+    for state in MusicState::ALL {
+        sound.set_music(MusicState::Silent);
+        let from = ear.wait_silence(PAUSE * 10);
+        sound.set_music(state);
+        if state == MusicState::Silent {
+            continue;
+        }
+        // Twelve eighth notes, with every sound over the last four.
+        let alone = from + RATE * 3;
+        let with_sounds = alone + RATE * 3 / 2;
+        while ear.heard().frames.len() < alone {
+            std::thread::sleep(PAUSE);
+        }
+        while ear.heard().frames.len() < with_sounds {
+            Kind::ALL.iter().for_each(|&kind| sound.play(kind));
+            std::thread::sleep(PAUSE);
+        }
+        let heard = ear.heard();
+        let music = loudness_db(&heard.frames[from..alone]);
+        let peak = loudest(&heard.frames[from..with_sounds]);
+        println!("{state:?}: music alone {music:.1} dB, peak with all sounds {peak}");
+        assert!((-45.0..-18.0).contains(&music), "{state:?}: {music:.1} dB");
+        assert!((20_000..CLIPPED).contains(&peak), "{state:?}: {peak}");
+    }
+    sound.set_volumes(Volumes { music: 0, ..Volumes::default() });
+    ear.wait_silence(PAUSE * 30);
+}
+
+#[test]
+fn every_sound_is_heard_at_the_device_and_none_clips() {
+    let Some(mut ear) = Ear::open() else { return };
+    let (sound, thread) = connect_open(&ear);
     let mut late_ms = Vec::new();
     for &kind in Kind::ALL {
         let from = ear.wait_silence(PAUSE);

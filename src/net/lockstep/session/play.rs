@@ -38,6 +38,9 @@ const START_APART_MAX: Duration = Duration::from_secs(10);
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
+/// Longest time until inputs that are not acknowledged are sent again while the match stands: it stands for as long as a
+/// burst of losses lasts that is counted in datagrams, and a few inputs are small.
+const AGAIN_MAX: Duration = Duration::from_millis(200);
 
 /// A peer's state while ticks run.
 pub(super) struct Play {
@@ -357,7 +360,8 @@ impl Mesh {
         pace.sent(now);
         // While ticks are committed the next datagram follows within a tick or a few; the timer covers the case that
         // none are.
-        let again = rtt.timeout(pace.apart(tick) + tick / 2);
+        let least = pace.apart(tick) + tick / 2;
+        let again = rtt.timeout(least).min(AGAIN_MAX.max(least));
         let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
         timers.set(Timer::Resend, now.plus(again));
         Some(())

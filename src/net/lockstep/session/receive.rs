@@ -68,7 +68,7 @@ impl Lockstep {
                 let peer = self.mesh.links.get_mut(link).ok_or(OutOfPlace)?;
                 let mut room = OpeningRoom::new();
                 let Opened { body, is_newest, number, .. } =
-                    peer.connection.protection.open(bytes, &mut room)?;
+                    peer.connection.open(bytes, &mut room, &mut self.mesh.out)?;
                 peer.connection.admit(self.mesh.now, id)?;
                 self.mesh.on_heard(link, (from, bytes.len()), is_newest)?;
                 let peer = self.mesh.links.get_mut(link).ok_or(OutOfPlace)?;

@@ -25,7 +25,7 @@ pub(crate) enum Task {
     /// Let each seed draw a seat that keeps to no rule: it withholds, lies, forges, replays, says different things
     /// to different peers, leaves at any step. Nothing may panic, the others end alike, and none of them is lost or
     /// stands for longer than 20 s. With a server, it is one of the clients.
-    Byzantine(ByzantineArguments),
+    Byzantine(FaultsArguments),
     /// Let each seed draw an adversary that watches and chooses: it reads the books that the others keep on each other,
     /// and tries what moves them most, to take a seat from somebody, the match from all, or their time. No honest seat
     /// may be lost, and the match keeps 0.8 of its pace. With a server, it is one of the clients.
@@ -84,6 +84,12 @@ pub(crate) struct FaultsArguments {
     pub(crate) played: PlayedArguments,
     #[command(flatten)]
     pub(crate) links: LinkArguments,
+    /// Write a trace of each peer of the match, as `arena check --trace` does; for one match.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Who simulates; with a server, all seats are clients.
+    #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
+    pub(crate) architecture: Architecture,
 }
 
 /// Flags of matches whose links can be chosen.
@@ -95,17 +101,6 @@ pub(crate) struct LinkArguments {
     /// How long before its tick an input is sealed: `auto` or a number of ticks.
     #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
     pub(crate) input_delay: InputDelay,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ByzantineArguments {
-    #[command(flatten)]
-    pub(crate) played: PlayedArguments,
-    #[command(flatten)]
-    pub(crate) links: LinkArguments,
-    /// Who simulates; with a server, all seats are clients.
-    #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
-    pub(crate) architecture: Architecture,
 }
 
 #[derive(Args, Debug)]

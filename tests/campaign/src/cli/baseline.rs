@@ -111,5 +111,6 @@ fn setup(arguments: &BaselineArguments, seed: u64) -> anyhow::Result<VirtualSetu
         is_fair: false,
         numbered_every: None,
         inject: None,
+        trace: None,
     })
 }

@@ -4,33 +4,25 @@ use anyhow::Context as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use super::args::{ByzantineArguments, FaultsArguments, LinkArguments, PlayedArguments};
+use super::args::{FaultsArguments, LinkArguments};
 use super::{again, byzantine as seat, console, maps};
 use campaign::{CampaignOptions, CampaignReport, campaign};
 use game::data;
-use net::{Architecture, InputDelay};
+use net::InputDelay;
 use transport::LinkSpec;
 
 /// Plays matches with faults and reports whether all invariants held.
 pub(super) fn faults(arguments: &FaultsArguments) -> anyhow::Result<ExitCode> {
-    let options = options(&arguments.played, &arguments.links, Architecture::P2p)?;
-    let options = CampaignOptions { has_faults: true, ..options };
-    run("faults", &arguments.played, &arguments.links, &options)
+    run("faults", arguments, &CampaignOptions { has_faults: true, ..options(arguments)? })
 }
 
 /// Plays matches with a seat that keeps to no rule and reports whether all invariants held.
-pub(super) fn byzantine(arguments: &ByzantineArguments) -> anyhow::Result<ExitCode> {
-    let options = options(&arguments.played, &arguments.links, arguments.architecture)?;
-    let options = CampaignOptions { has_byzantine: true, ..options };
-    run("byzantine", &arguments.played, &arguments.links, &options)
+pub(super) fn byzantine(arguments: &FaultsArguments) -> anyhow::Result<ExitCode> {
+    run("byzantine", arguments, &CampaignOptions { has_byzantine: true, ..options(arguments)? })
 }
 
-fn run(
-    task: &str,
-    played: &PlayedArguments,
-    links: &LinkArguments,
-    options: &CampaignOptions,
-) -> anyhow::Result<ExitCode> {
+fn run(task: &str, arguments: &FaultsArguments, options: &CampaignOptions) -> anyhow::Result<ExitCode> {
+    let FaultsArguments { played, links, architecture, .. } = arguments;
     let began = Instant::now();
     let bar = console::progress_bar(options.shard.share(options.matches));
     let report = campaign(options, |over| bar.set_position(u64::from(over)));
@@ -39,7 +31,7 @@ fn run(
     let desync = report.write_desync(&folder);
     let desync = desync.with_context(|| format!("cannot write a report to {}", folder.display()))?;
     let seconds = began.elapsed().as_secs_f64();
-    let again = |seed, _| again(task, played, options.architecture, seed) + &chosen(links);
+    let again = |seed, _| again(task, played, *architecture, seed) + &chosen(links);
     let plan = |seed| Some(seat::plan(options, seed).into());
     console::print(
         played.json,
@@ -58,15 +50,13 @@ fn run(
     Ok(console::found(!report.is_clean()))
 }
 
-fn options(
-    played: &PlayedArguments,
-    links: &LinkArguments,
-    architecture: Architecture,
-) -> anyhow::Result<CampaignOptions> {
+fn options(arguments: &FaultsArguments) -> anyhow::Result<CampaignOptions> {
+    let FaultsArguments { played, links, architecture, trace } = arguments;
     let matches = played.matches();
+    anyhow::ensure!(trace.is_none() || matches.count == 1, "--trace writes one match; leave --matches out");
     let link = links.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
     Ok(CampaignOptions {
-        architecture,
+        architecture: *architecture,
         matches: matches.count,
         seed: matches.seed,
         ticks: played.ticks,
@@ -82,6 +72,7 @@ fn options(
         has_byzantine: false,
         shard: matches.shard,
         inject: None,
+        trace: trace.clone(),
         jobs: matches.jobs,
     })
 }

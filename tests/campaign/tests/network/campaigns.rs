@@ -26,6 +26,7 @@ pub(crate) fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
         has_byzantine: false,
         shard: Shard::WHOLE,
         inject: None,
+        trace: None,
         jobs: 2,
     }
 }
