@@ -35,12 +35,12 @@ pub(crate) struct Settings {
     pub(crate) text_percent: u32,
     /// Whether hits flash white.
     pub(crate) flashes: bool,
-    /// Whether music plays.
-    pub(crate) music: bool,
     /// Whether the table shakes when a hero dies or a core cracks.
     pub(crate) shakes: bool,
     /// Whether shadows, effects and the moving menu are left out, for a slow machine.
     pub(crate) minimal: bool,
+    /// Whether music plays.
+    pub(crate) music: bool,
     pub(crate) volumes: Volumes,
     pub(crate) keys: KeyChoices,
     /// Settings of other versions of the program, kept unchanged.
@@ -80,9 +80,9 @@ impl Default for Settings {
             frames_per_s: 144,
             text_percent: 100,
             flashes: true,
-            music: true,
             shakes: true,
             minimal: false,
+            music: true,
             volumes: Volumes::default(),
             keys: KeyChoices::default(),
             rest: toml::Table::new(),

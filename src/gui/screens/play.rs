@@ -1,5 +1,6 @@
 //! A running match.
 
+mod end;
 mod facts;
 pub(super) mod lost;
 
@@ -23,7 +24,7 @@ use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
-use crate::gui::draw::{Camera, NetStatus, Scene, place};
+use crate::gui::draw::{Camera, NetStatus, Scene};
 use crate::gui::input::Input;
 use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
@@ -174,18 +175,6 @@ impl PlayScreen {
     /// Returns the state that the music follows.
     pub(super) fn music(&self) -> MusicState {
         self.view.as_ref().map_or(MusicState::Silent, |view| self.cues.music(view))
-    }
-
-    /// Shows the core whose fall has ended the match.
-    fn look_at_the_end(&mut self) {
-        let Some(view) = self.view.as_ref().filter(|_| self.finished.is_some()) else { return };
-        let state = &view.current;
-        let lost = |player: &PlayerId| {
-            state.cores.hp[player.index()] <= 0 && Some(state.team_of(*player)) != state.winner()
-        };
-        if let Some(player) = state.player_ids().find(lost).filter(|_| state.winner().is_some()) {
-            self.camera_control.turn_to(place(view.setup.map.bases.get(player.index())));
-        }
     }
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {
