@@ -30,6 +30,7 @@ mod signals;
 #[cfg(target_os = "linux")]
 mod streams;
 mod study;
+mod travel;
 mod unready;
 mod usage;
 mod version;
