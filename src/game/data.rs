@@ -320,7 +320,16 @@ impl Source<'_> {
     fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
         toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            self.invalid(at, error.message())
+            let invalid = self.invalid(at, error.message());
+            let key = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+            match (key, invalid) {
+                // It stands nowhere: the line is that where its table begins.
+                (Some(key), DataError::Invalid { file, line, .. }) => {
+                    let message = "this key is missing".to_owned();
+                    DataError::Invalid { file, line, field: key.to_owned(), message }
+                }
+                (_, invalid) => invalid,
+            }
         })
     }
 
@@ -517,6 +526,14 @@ mod tests {
         assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
         let error = rules("no\u{1b}[2J.toml").expect_err("no file").to_string();
         assert!(error.starts_with("no\\u{1b}[2J.toml is neither"), "{error:?}");
+    }
+
+    #[test]
+    fn a_missing_key_is_named() {
+        let error = rules_error("turn = ", "# turn = ");
+        assert!(error.ends_with("turn: this key is missing"), "{error}");
+        let error = parse_map(&Source { file: "empty.toml", text: "" }).expect_err("empty").to_string();
+        assert_eq!(error, "empty.toml:1: name: this key is missing");
     }
 
     #[test]
