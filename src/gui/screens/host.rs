@@ -125,7 +125,7 @@ impl HostScreen {
         let map = maps.get(self.terms.map).map(|map| &map.loaded);
         match (self.terms.fault(), map) {
             (Some(why), _) => {
-                let style = (theme::SMALL, theme::QUIET);
+                let style = (theme::BODY, theme::TEXT);
                 page.paragraph("fault", area.left_top(), style, why, area.width());
             }
             (None, Some(Ok(map))) => draw_map(page, map, &self.terms.teams_by_seat(), area),

@@ -64,7 +64,12 @@ impl<T> Offers<T> {
             let file = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
             match load(&source) {
                 Ok((name, data)) => Offer { name, source, loaded: Ok(data) },
-                Err(error) => Offer { name: file, source, loaded: Err(error.to_string()) },
+                Err(error) => {
+                    // The file is named already, and the folder is always the same.
+                    let path = source.display().to_string();
+                    let why = error.to_string().replacen(&path, &file, 1);
+                    Offer { name: file, source, loaded: Err(why) }
+                }
             }
         }));
         Self { all, unread }
@@ -145,7 +150,11 @@ mod tests {
         let names: Vec<&str> = offers.all.iter().map(|offer| &*offer.name).collect();
         assert_eq!(names[..6], ["standard", "duel", "quad", "a-broken.toml", "c-duel.toml", "map-000"]);
         let broken = |at: usize| offers.all[at].loaded.as_ref().expect_err("broken").clone();
-        assert!(broken(3).contains("a-broken.toml:1: name: ") && broken(4).contains("size"), "{}", broken(4));
+        assert!(
+            broken(3).starts_with("a-broken.toml:1: name: ") && broken(4).contains("size"),
+            "{}",
+            broken(4)
+        );
         assert_eq!((names.last(), offers.unread), (Some(&"map-097"), 5));
         assert_eq!(Offers::of_rules(None).all.len(), 2);
     }
