@@ -14,13 +14,11 @@ use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
 use super::{address, output, paths, setup};
-use game::{
-    Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary, data,
-};
+use game::{Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary};
 use net::Refusal;
 use net::discovery::{Beacon, Room};
-use net::message::{Lobby, LobbySeat};
-use sim::{PlayerId, fingerprint};
+use net::message::{Lobby, LobbySeat, Unplayable};
+use sim::PlayerId;
 use transport::discovery::{Announcer, Browser};
 use transport::{LinkSpec, PortChoice, Udp};
 
@@ -343,6 +341,12 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
             format!("refused {from}{before}: {}", refusal_line(refusal))
         }
         MatchEvent::Vacated(player) => format!("player {player} left before the start"),
+        MatchEvent::Received(rules, map) => {
+            format!("playing by the rules {} on the map {}, from the host", rules.name, map.name)
+        }
+        MatchEvent::Unplayable(player, reason) => {
+            format!("player {player} cannot play here: {}", unplayable_line(*reason))
+        }
         MatchEvent::Confirmed(player) => format!("joined as player {player}"),
         MatchEvent::Token(token, _) => {
             format!("token {} takes this seat back, as does `arena join --return`", token_text(*token))
@@ -382,6 +386,16 @@ const fn refusal_line(refusal: &Refusal) -> &'static str {
         Refusal::Address { .. } => "too many seats of its address",
         Refusal::Later { .. } => "no seat is free yet",
         Refusal::Banned => "it is banned",
+    }
+}
+
+/// Says to a host why a guest cannot play in its room.
+const fn unplayable_line(reason: Unplayable) -> &'static str {
+    match reason {
+        Unplayable::Unreadable => "it cannot read the rules or the map",
+        Unplayable::OutOfRange => "the rules or the map are out of range",
+        Unplayable::BuiltInName => "the rules or the map have a built-in name and other content",
+        Unplayable::Missing => "it does not have the rules or the map",
     }
 }
 
@@ -461,16 +475,9 @@ pub(crate) fn report_without_match(
 fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
     match error {
         MatchError::Unreachable(..) => Some("or set the address with --via SEAT=IP:PORT"),
-        MatchError::World(data::WorldError::UnknownRules(_)) => Some("give its file with --rules"),
-        MatchError::World(data::WorldError::UnknownMap(_)) => Some("give its file with --map"),
-        MatchError::Refused(Refusal::Rules { host, .. }) => {
-            let is_built_in = data::embedded_rules().any(|rules| fingerprint(&*rules) == *host);
-            Some(if is_built_in { "leave --rules out" } else { "give its file with --rules" })
-        }
-        MatchError::Refused(Refusal::Map { host, .. }) => {
-            let is_built_in = data::embedded_maps().any(|map| fingerprint(&*map) == *host);
-            Some(if is_built_in { "leave --map out" } else { "give its file with --map" })
-        }
+        // What a guest does not have, the host sends.
+        MatchError::Refused(Refusal::Rules { .. }) => Some("leave --rules out"),
+        MatchError::Refused(Refusal::Map { .. }) => Some("leave --map out"),
         MatchError::Refused(Refusal::Ticks { .. }) => Some("leave --ticks out"),
         MatchError::Refused(Refusal::TickRate { .. }) => Some("leave --tick-rate out"),
         MatchError::Refused(Refusal::RoomCode) => Some("give it with --room"),

@@ -20,7 +20,9 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use super::text_file::{self, TextError};
 use crate::text_file::Escaped;
 use maps::parse_map;
+use net::message::Unplayable;
 use net::{MatchConfig, Roster};
+use replay::{SetupData, SetupError};
 use rules::parse_rules;
 use sim::{GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, World, fingerprint};
 
@@ -82,7 +84,10 @@ pub enum DataError {
 pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
     let name_or_path = name_or_path.as_ref();
     let text = text(RULES.iter().chain([&TUTORIAL_RULES]), name_or_path)?;
-    parse_rules(&Source { file: &name_or_path.to_string_lossy(), text: &text }).map(Arc::new)
+    let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
+    let rules = parse_rules(&source)?;
+    source.refuse_disguised(Origin::of_rules(&rules))?;
+    Ok(Arc::new(rules))
 }
 
 /// Returns the built-in map of this name, else the one in the file at this path.
@@ -92,7 +97,10 @@ pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
 pub fn map(name_or_path: impl AsRef<Path>) -> Result<Arc<Map>, DataError> {
     let name_or_path = name_or_path.as_ref();
     let text = text(MAPS.iter().chain([&TUTORIAL_MAP]), name_or_path)?;
-    parse_map(&Source { file: &name_or_path.to_string_lossy(), text: &text }).map(Arc::new)
+    let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
+    let map = parse_map(&source)?;
+    source.refuse_disguised(Origin::of_map(&map))?;
+    Ok(Arc::new(map))
 }
 
 /// Returns all built-in rules except those of the [`TUTORIAL`].
@@ -113,15 +121,88 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
     MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
 }
 
+/// Origin of rules or of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// They are built in.
+    BuiltIn,
+    /// They come from a file or from a host.
+    Own,
+    /// They come from there, and have the name of built-in ones: nobody may take them for these.
+    Disguised,
+}
+
+impl Origin {
+    /// Returns the origin of these rules.
+    #[must_use]
+    pub fn of_rules(rules: &Rules) -> Self {
+        Self::of(rules, &rules.name, RULES.iter().chain([&TUTORIAL_RULES]), parse_rules)
+    }
+
+    /// Returns the origin of this map.
+    #[must_use]
+    pub fn of_map(map: &Map) -> Self {
+        Self::of(map, &map.name, MAPS.iter().chain([&TUTORIAL_MAP]), parse_map)
+    }
+
+    fn of<'a, T: PartialEq>(
+        data: &T,
+        name: &str,
+        mut built_in: impl Iterator<Item = &'a (&'a str, &'a str)>,
+        parse: impl Fn(&Source<'_>) -> Result<T, DataError>,
+    ) -> Self {
+        match built_in.find(|(of, _)| *of == name) {
+            None => Self::Own,
+            Some((file, text)) if parse(&Source { file, text }).is_ok_and(|own| own == *data) => {
+                Self::BuiltIn
+            }
+            Some(_) => Self::Disguised,
+        }
+    }
+}
+
+/// Encodes rules and a map for guests who may have neither; `None` if both are built in.
+pub(super) fn to_send(
+    config: &MatchConfig,
+    rules: Option<&Arc<Rules>>,
+    map: Option<&Arc<Map>>,
+) -> Option<Box<[u8]>> {
+    let (Some(rules), Some(map)) = rules_and_map(config, rules, map) else { return None };
+    let is_built_in = (Origin::of_rules(&rules), Origin::of_map(&map)) == (Origin::BuiltIn, Origin::BuiltIn);
+    (!is_built_in).then(|| SetupData::new(&rules, &map).to_bytes().into())
+}
+
+/// Decodes the rules and the map that a host has sent for this match; the map may be that of the next one.
+///
+/// # Errors
+/// If they cannot be played.
+pub(super) fn received(config: &MatchConfig, bytes: &[u8]) -> Result<(Arc<Rules>, Arc<Map>), WorldError> {
+    let data = SetupData::of_bytes(bytes).ok_or(SetupError::Unreadable)?;
+    let (rules, map) = data.open(usize::from(config.seats))?;
+    if Origin::of_rules(&rules) == Origin::Disguised || Origin::of_map(&map) == Origin::Disguised {
+        return Err(WorldError::Disguised);
+    }
+    if fingerprint(&*rules) != config.rules {
+        return Err(WorldError::UnknownRules(config.rules));
+    }
+    Ok((rules, map))
+}
+
 /// Reason why the world of a host's match cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
-    /// The host plays by rules that this program does not have.
-    #[error("the host plays by rules of its own ({0:016x}), which this program does not have")]
+    /// The host plays by rules that are not built in, and has sent others or none.
+    #[error("the host plays by rules of its own ({0:016x}), and has not sent them")]
     UnknownRules(u64),
-    /// The host plays on a map that this program does not have.
-    #[error("the host plays on a map of its own ({0:016x}), which this program does not have")]
+    /// The host plays on a map that is not built in, and has sent another one or none.
+    #[error("the host plays on a map of its own ({0:016x}), and has not sent it")]
     UnknownMap(u64),
+    /// The rules or the map that the host has sent are invalid.
+    #[error("the rules or the map that the host has sent cannot be used: {0}")]
+    Sent(#[from] SetupError),
+    /// The rules or the map that the host has sent have the name of built-in ones.
+    #[error("the rules or the map that the host has sent have a built-in name and other content")]
+    Disguised,
     /// The host seats more players than its map has bases.
     #[error(
         "the host seats {seats} players on a map with {bases} bases: it runs another program; update both"
@@ -132,6 +213,18 @@ pub enum WorldError {
         /// Number of seats of the match.
         seats: usize,
     },
+}
+
+impl WorldError {
+    /// Returns the reason as a guest tells it to its host.
+    pub(super) const fn unplayable(self) -> Unplayable {
+        match self {
+            Self::UnknownRules(_) | Self::UnknownMap(_) => Unplayable::Missing,
+            Self::Sent(SetupError::Unreadable | SetupError::Name) => Unplayable::Unreadable,
+            Self::Sent(SetupError::Rules(_)) | Self::Bases { .. } => Unplayable::OutOfRange,
+            Self::Disguised => Unplayable::BuiltInName,
+        }
+    }
 }
 
 /// Builds the world before tick 0 of a match, from the given rules and map if they match the configuration, else from
@@ -150,8 +243,9 @@ pub(super) fn world_of(
     map: Option<&Arc<Map>>,
     first: Option<&GameState>,
 ) -> Result<World, WorldError> {
-    let rules = find(rules, embedded_rules(), config.rules).ok_or(WorldError::UnknownRules(config.rules))?;
-    let map = find(map, embedded_maps(), config.map).ok_or(WorldError::UnknownMap(config.map))?;
+    let (rules, map) = rules_and_map(config, rules, map);
+    let rules = rules.ok_or(WorldError::UnknownRules(config.rules))?;
+    let map = map.ok_or(WorldError::UnknownMap(config.map))?;
     let is_swapped = config.game % 2 == 1;
     let map = if is_swapped { Arc::new(map.with_sides_swapped()) } else { map };
     if map.bases.len() < roster.len() {
@@ -187,6 +281,15 @@ fn ground_of(setup: &Setup) -> Ground {
     ground
 }
 
+/// Returns the rules and the map of a match: the given ones if they match the configuration, else built-in ones.
+pub(super) fn rules_and_map(
+    config: &MatchConfig,
+    rules: Option<&Arc<Rules>>,
+    map: Option<&Arc<Map>>,
+) -> (Option<Arc<Rules>>, Option<Arc<Map>>) {
+    (find(rules, embedded_rules(), config.rules), find(map, embedded_maps(), config.map))
+}
+
 /// Returns the given data if it has this fingerprint, else the built-in data that has it.
 fn find<T: serde::Serialize>(
     given: Option<&Arc<T>>,
@@ -217,8 +320,28 @@ impl Source<'_> {
     fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
         toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            self.invalid(at, error.message())
+            let invalid = self.invalid(at, error.message());
+            let key = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+            match (key, invalid) {
+                // It stands nowhere: the line is that where its table begins.
+                (Some(key), DataError::Invalid { file, line, .. }) => {
+                    let message = "this key is missing".to_owned();
+                    DataError::Invalid { file, line, field: key.to_owned(), message }
+                }
+                (_, invalid) => invalid,
+            }
         })
+    }
+
+    /// Refuses data of this origin if they have the name of built-in ones.
+    fn refuse_disguised(&self, origin: Origin) -> Result<(), DataError> {
+        let mut lines = self.text.split_inclusive('\n').scan(0_usize, |end, line| {
+            *end = end.saturating_add(line.len());
+            Some((end.saturating_sub(line.len()), line))
+        });
+        let at = lines.find(|(_, line)| line.trim_start().starts_with("name")).map_or(0, |(at, _)| at);
+        let why = "it is that of built-in ones with other content: choose another name";
+        if origin == Origin::Disguised { Err(self.invalid(at, why)) } else { Ok(()) }
     }
 
     /// Builds an error at byte `at`.
@@ -403,6 +526,14 @@ mod tests {
         assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
         let error = rules("no\u{1b}[2J.toml").expect_err("no file").to_string();
         assert!(error.starts_with("no\\u{1b}[2J.toml is neither"), "{error:?}");
+    }
+
+    #[test]
+    fn a_missing_key_is_named() {
+        let error = rules_error("turn = ", "# turn = ");
+        assert!(error.ends_with("turn: this key is missing"), "{error}");
+        let error = parse_map(&Source { file: "empty.toml", text: "" }).expect_err("empty").to_string();
+        assert_eq!(error, "empty.toml:1: name: this key is missing");
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use super::outcome::MatchOutcome;
 use net::discovery::RoomId;
-use net::message::Lobby;
+use net::message::{Lobby, Unplayable};
 use net::{AuthString, ChatText, Event, MatchConfig, PlayerName, Refusal, Time, Token};
-use sim::{Pause, PlayerId};
+use sim::{Map, Pause, PlayerId, Rules};
 
 /// Event of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,15 @@ pub enum MatchEvent {
         config: MatchConfig,
         /// All seats.
         lobby: Lobby,
+        /// Rules of the match; `None` while this player does not have them.
+        rules: Option<Arc<Rules>>,
+        /// Map of the match, or of the next one.
+        map: Option<Arc<Map>>,
     },
+    /// The host or server has sent its own rules and map.
+    Received(Arc<Rules>, Arc<Map>),
+    /// This guest cannot play by the rules or on the map of this room, and leaves.
+    Unplayable(PlayerId, Unplayable),
     /// The host has admitted us.
     Confirmed(PlayerId),
     /// The server has given a token that takes the seat in this room back.
@@ -78,6 +87,7 @@ impl MatchEvent {
             Event::Joined { player, name } => Self::Joined(player, name),
             Event::Refused { from, reason, untold } => Self::Refused(from, reason, untold),
             Event::Vacated { player } => Self::Vacated(player),
+            Event::Unplayable { player, reason } => Self::Unplayable(player, reason),
             Event::Words(words) => Self::Words(words),
             Event::Counting { begin } => Self::Counting(begin),
             Event::Silent { player } => Self::Silent(player),

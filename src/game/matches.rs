@@ -12,7 +12,7 @@ use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::clock::MatchClock;
 use super::controller::{Controller, ControllerChoice};
-use super::data::world_of;
+use super::data::{received, rules_and_map, to_send, world_of};
 use super::deviation::deviation;
 use super::history::History;
 use super::interpolated::Interpolated;
@@ -160,8 +160,13 @@ impl Match {
     #[must_use]
     pub fn new(session: impl Into<Session>, mut options: MatchOptions) -> Self {
         let measures = Measures::new(options.trace.take().unwrap_or_default());
+        let mut session = session.into();
+        if let Some(room) = session.host_mut() {
+            let setup = to_send(room.config(), options.rules.as_ref(), options.map.as_ref());
+            room.set_setup(room.config().map, setup);
+        }
         Self {
-            session: session.into(),
+            session,
             options,
             roster: Roster::new(),
             world: None,
@@ -376,9 +381,12 @@ impl Match {
             Event::Lobby(lobby) => {
                 let player = self.session.player();
                 if let Some(&config) = self.session.config() {
-                    self.events.tell([MatchEvent::Lobby { player, config, lobby }]);
+                    let MatchOptions { rules, map, .. } = &self.options;
+                    let (rules, map) = rules_and_map(&config, rules.as_ref(), map.as_ref());
+                    self.events.tell([MatchEvent::Lobby { player, config, lobby, rules, map }]);
                 }
             }
+            Event::Setup(bytes) => self.receive_setup(&bytes),
             Event::Confirmed { player, .. } => {
                 self.events.tell([MatchEvent::Confirmed(player)]);
                 let token = self.session.token();
@@ -439,10 +447,25 @@ impl Match {
         }
     }
 
+    /// Plays by the rules and on the map that the host has sent.
+    fn receive_setup(&mut self, bytes: &[u8]) {
+        let Some(config) = self.session.config() else { return };
+        match received(config, bytes) {
+            Ok((rules, map)) => {
+                self.events.tell([MatchEvent::Received(rules.clone(), map.clone())]);
+                (self.options.rules, self.options.map) = (Some(rules), Some(map));
+            }
+            Err(error) => self.fail(error.into()),
+        }
+    }
+
     /// Ends a match that cannot be played, and notifies the others.
     fn fail(&mut self, error: MatchError) {
+        match &error {
+            MatchError::World(why) => self.session.reject(why.unplayable()),
+            _ => self.session.leave(),
+        }
         self.finished = Some(Err(error));
-        self.session.leave();
     }
 
     /// Builds the world before tick 0.

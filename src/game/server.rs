@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use self::stage::Stage;
 pub use self::thread::{ServerControl, ServerProgress, ServerThread};
 
-use super::data::world_of;
+use super::data::{to_send, world_of};
 use super::match_event::{MatchEvent, MatchEvents};
 use super::node::Node;
 use super::options::next_name;
@@ -165,7 +165,12 @@ impl Server {
         Self::with(Stage::new(now, config, entropy), options, now)
     }
 
-    fn with(session: Stage, mut options: ServerOptions, opened: Time) -> Self {
+    fn with(mut session: Stage, mut options: ServerOptions, opened: Time) -> Self {
+        if let Some(room) = session.room_mut() {
+            let mut config = *room.config();
+            config.map = options.map.as_ref().map_or(config.map, |map| fingerprint(&**map));
+            room.set_setup(config.map, to_send(&config, options.rules.as_ref(), options.map.as_ref()));
+        }
         let trace = options.trace.take().unwrap_or_default();
         Self {
             session,
@@ -235,13 +240,7 @@ impl Server {
     pub fn into_rematch(self, now: Time) -> (Result<ServerSummary, MatchError>, Option<Self>) {
         let opened = self.opened;
         let (result, session, options) = self.conclude();
-        let next = session.into_room(now).map(|mut session| {
-            let options = options.again();
-            if let (Some(room), Some(map)) = (session.room_mut(), &options.map) {
-                room.set_map(fingerprint(&**map));
-            }
-            Self::with(session, options, opened)
-        });
+        let next = session.into_room(now).map(|session| Self::with(session, options.again(), opened));
         (result, next)
     }
 
@@ -274,7 +273,8 @@ impl Server {
             Event::Vacated { .. } => self.world = None,
             Event::Lobby(lobby) => {
                 let (player, config) = (PlayerId::NONE, *self.session.config());
-                self.events.tell([MatchEvent::Lobby { player, config, lobby }]);
+                let (rules, map) = (self.options.rules.clone(), self.options.map.clone());
+                self.events.tell([MatchEvent::Lobby { player, config, lobby, rules, map }]);
             }
             Event::Prepare { roster } => self.prepare(now, roster),
             Event::Words(words) => self.words = Some(words),

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::predictor::Predictor;
 use net::discovery::Beacon;
-use net::message::Choice;
+use net::message::{Choice, Unplayable};
 use net::{
     Architecture, ChatText, DropCause, DueTick, Event, Expected, Follower, Guest, Host, Join, LinkStatus,
     Lockstep, MatchConfig, Room, Snapshot, Source, Started, Time, Token, TooManyCommands, TooManyLines,
@@ -291,6 +291,14 @@ impl Session {
     /// Gets ready for another match, in the room of the last one.
     pub(super) fn want_rematch(&mut self, now: Time) {
         in_room!(self, room => room.want_rematch(now), else ());
+    }
+
+    /// Leaves the room of a host because this player cannot play by its rules or on its map.
+    pub(super) fn reject(&mut self, reason: Unplayable) {
+        match self {
+            Self::Guest(guest) => guest.reject(reason),
+            _ => self.leave(),
+        }
     }
 
     pub(super) fn leave(&mut self) {

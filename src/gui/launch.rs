@@ -4,9 +4,7 @@ use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{
-    BotChoice, HostArguments, JoinArguments, PlayArguments, PlayerArguments, TermsArguments,
-};
+use crate::cli::args::{BotChoice, HostArguments, JoinArguments, PlayArguments, PlayerArguments};
 use crate::cli::kept_seats::{self, KeptSeat, SeatKeeper};
 use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
@@ -265,15 +263,6 @@ impl Game {
             }
             _ if seats == 2 => vec![0, 1],
             _ => Vec::new(),
-        }
-    }
-
-    /// Returns the requested map and rules: names or files.
-    pub(crate) fn terms(&self) -> &TermsArguments {
-        match &self.request {
-            LaunchRequest::Practice(arguments) => &arguments.terms,
-            LaunchRequest::Host(arguments) => &arguments.game.terms,
-            LaunchRequest::Join(arguments, _) => &arguments.game.terms,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::wire::auth_string::AuthString;
 use crate::wire::chat_text::ChatText;
 use crate::wire::given::GivenTimes;
-use crate::wire::message::{Equivocation, Lobby, MatchConfig, PacketId, Refusal, Roster};
+use crate::wire::message::{Equivocation, Lobby, MatchConfig, PacketId, Refusal, Roster, Unplayable};
 use crate::wire::name::PlayerName;
 use sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 
@@ -126,6 +126,16 @@ pub enum Event {
     },
     /// The seats of the lobby have changed.
     Lobby(Lobby),
+    /// The host's or server's rules and map, which are not built in, in foreign bytes: check them, and call
+    /// [`Guest::reject`](super::Guest::reject) if this player cannot play with them.
+    Setup(Vec<u8>),
+    /// A guest cannot play by the rules or on the map of this room, and leaves.
+    Unplayable {
+        /// Its seat.
+        player: PlayerId,
+        /// The reason.
+        reason: Unplayable,
+    },
     /// The host has admitted us.
     Confirmed {
         /// Our player.

@@ -1,17 +1,13 @@
 //! The file format of replays: header, frames, and the limits that a reader enforces.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use std::sync::Arc;
-
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
+use crate::setup_data::{SetupData, SetupError};
 use sim::is_hidden;
-use sim::{
-    Map, PLAYERS_MAX, PlayerId, PlayerInput, RuleError, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick,
-    TickRate,
-};
+use sim::{PLAYERS_MAX, PlayerId, PlayerInput, SIMULATION_BUILD, SeatSetup, Setup, Tick, TickRate};
 
 /// Extension of a finished replay.
 pub const EXTENSION: &str = "mra";
@@ -80,8 +76,7 @@ pub struct ReplayHeader {
     pub rules_name: String,
     /// Name of the map.
     pub map_name: String,
-    rules: Vec<u8>,
-    map: Vec<u8>,
+    data: SetupData,
 }
 
 /// Seat of a recorded match.
@@ -133,12 +128,9 @@ pub enum HeaderError {
         /// Version of a program with that build.
         program: String,
     },
-    /// The rules or the map cannot be decoded.
-    #[error("the rules or the map inside the replay cannot be read")]
-    Unreadable,
-    /// The rules or the map are out of range.
-    #[error("the rules or the map inside the replay are out of range: {0}")]
-    Rules(#[from] RuleError),
+    /// The rules or the map cannot be used.
+    #[error("the rules or the map inside the replay: {0}")]
+    Setup(#[from] SetupError),
     /// The header is longer than [`HEADER_MAX`].
     #[error("the header takes {0} bytes, more than the {HEADER_MAX} of a replay: use a smaller map")]
     TooLong(usize),
@@ -170,8 +162,7 @@ impl ReplayHeader {
             tick_rate: setup.tick_rate,
             rules_name: setup.rules.name.clone(),
             map_name: setup.map.name.clone(),
-            rules: encode(&*setup.rules),
-            map: encode(&*setup.map),
+            data: SetupData::new(&setup.rules, &setup.map),
         };
         header.check()?;
         header.setup()?;
@@ -191,16 +182,13 @@ impl ReplayHeader {
         if self.simulation_build != SIMULATION_BUILD {
             return Err(self.foreign());
         }
-        let rules: Rules = decode(&self.rules).ok_or(HeaderError::Unreadable)?;
-        let map: Map = decode(&self.map).ok_or(HeaderError::Unreadable)?;
-        rules.check()?;
-        map.check(self.seats.len())?;
+        let (rules, map) = self.data.open(self.seats.len())?;
         Ok(Setup {
             seed: self.seed,
             tick_rate: self.tick_rate,
             seats: self.seats.iter().map(|seat| seat.setup).collect(),
-            rules: Arc::new(rules),
-            map: Arc::new(map),
+            rules,
+            map,
         })
     }
 
@@ -378,7 +366,10 @@ pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim::{AttackBehaviour, Heroes, KINDS_MAX, KindId, KindName, MinionRules, Minions, UnitRules};
+    use sim::{
+        AttackBehaviour, Heroes, KINDS_MAX, KindId, KindName, Map, MinionRules, Minions, Rules, UnitRules,
+    };
+    use std::sync::Arc;
 
     fn header(change: impl FnOnce(&mut Rules, &mut Map)) -> ReplayHeader {
         let unit = |attack| UnitRules {
@@ -444,8 +435,7 @@ mod tests {
         };
         let mut header = ReplayHeader::new(&setup, &["a", "b"], None, 0).unwrap();
         change(&mut rules, &mut map);
-        header.rules = encode(&rules);
-        header.map = encode(&map);
+        header.data = SetupData::new(&rules, &map);
         header
     }
 
@@ -453,7 +443,7 @@ mod tests {
     fn rules_and_maps_out_of_range_never_reach_a_world() {
         assert!(header(|_, _| {}).setup().is_ok());
         let refused = |change: fn(&mut Rules, &mut Map), field: &str| match header(change).setup() {
-            Err(HeaderError::Rules(error)) => assert_eq!(error.field, field),
+            Err(HeaderError::Setup(SetupError::Rules(error))) => assert_eq!(error.field, field),
             other => panic!("{field}: {other:?}"),
         };
         refused(|rules, _| rules.minions[0].unit.hp = 0, "unit.hp");
@@ -499,10 +489,11 @@ mod tests {
     #[test]
     fn bytes_that_do_not_encode_rules_are_refused() {
         let mut header = header(|_, _| {});
-        header.rules.push(0);
-        assert_eq!(header.setup(), Err(HeaderError::Unreadable));
-        header.rules.clear();
-        assert_eq!(header.setup(), Err(HeaderError::Unreadable));
+        // Lengths of the rules and of the map, then nothing that either could be.
+        header.data = SetupData::of_bytes(&[1, 0, 0]).unwrap();
+        assert_eq!(header.setup(), Err(HeaderError::Setup(SetupError::Unreadable)));
+        header.data = SetupData::of_bytes(&[0, 0]).unwrap();
+        assert_eq!(header.setup(), Err(HeaderError::Setup(SetupError::Unreadable)));
         // The players can still be read.
         let file = header.encode(FORMAT_VERSION).unwrap();
         let body = &file[PREFIX..file.len() - 4];

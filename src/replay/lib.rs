@@ -17,6 +17,7 @@ mod frames;
 mod playback;
 mod reader;
 mod record_error;
+mod setup_data;
 mod verify;
 mod writer;
 
@@ -35,6 +36,7 @@ pub use format::{
 pub use playback::Playback;
 pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
 pub use record_error::RecordError;
+pub use setup_data::{SetupData, SetupError};
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};
 pub use writer::{RecordStatus, ReplayFile, ReplayRecorder, ReplaySink};
 

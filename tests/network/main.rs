@@ -15,6 +15,7 @@ mod protocol;
 mod reaction;
 mod served;
 mod session;
+mod setups;
 mod stalls;
 mod talk;
 mod watch;

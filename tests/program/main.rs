@@ -31,6 +31,7 @@ mod signals;
 mod streams;
 mod study;
 mod traces;
+mod travel;
 mod unready;
 mod usage;
 mod version;

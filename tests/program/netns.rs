@@ -2,6 +2,7 @@
 //! the reason is printed and nothing is tested.
 
 use crate::arena::{Arena, Ended, command_in};
+use crate::travel::own_files;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -94,6 +95,25 @@ fn a_guest_finds_the_host_and_plays() {
     assert_eq!((host.code, guest.code), (Some(0), Some(0)), "{host:?} {guest:?}");
     assert_eq!(host.json()["state_hash"], guest.json()["state_hash"]);
     assert_eq!(host.json()["ticks"], 300);
+}
+
+#[test]
+fn a_guest_from_the_list_plays_by_the_hosts_own_rules_on_its_own_map() {
+    let Some(cable) = Cable::lay("m") else { return };
+    let homes = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+    let [rules, map] = own_files(homes[0].path());
+    let words =
+        ["host", "--headless", "--json", "--name=Host", "--ticks=300", "--rules", &rules, "--map", &map];
+    let host = cable.start(0, homes[0].path(), &words);
+    let guest = cable.start(1, homes[1].path(), &["join", "--headless", "--json", "--name=Guest"]);
+    let (host, guest) = (host.end(), guest.end());
+    assert_eq!((host.code, guest.code), (Some(0), Some(0)), "{host:?} {guest:?}");
+    assert_eq!(host.json()["state_hash"], guest.json()["state_hash"]);
+    let played = &guest.json()["match"];
+    assert_eq!((&played["rules"], &played["map"]), (&"swift".into(), &"ridge".into()));
+    let replay = guest.json()["replay"].as_str().expect("recorded").to_owned();
+    let verified = cable.run(1, homes[1].path(), &["replay", "verify", &replay]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
 #[test]

@@ -162,7 +162,8 @@ fn an_injection_that_plants_nothing_is_an_error() {
 #[test]
 fn a_match_that_ends_before_its_injection_is_an_error() {
     let home = home();
-    let rules = edited(home.path(), "assets/rules/standard.toml", "score_to_win = 470", "score_to_win = 1");
+    let own = edited(home.path(), "assets/rules/standard.toml", "name = \"standard\"", "name = \"own\"");
+    let rules = edited(home.path(), &own, "score_to_win = 470", "score_to_win = 1");
     for kind in
         [&["check"][..], &["check", "--virtual"], &["check", "--virtual", "--architecture=client-server"]]
     {
@@ -287,8 +288,7 @@ fn a_refusal_names_what_is_built_in() {
     fails(&join(&address, "--rules=endless"), "its rules: standard, not endless; leave --rules out");
     fails(&join(&address, &own), "its map: standard, not your file's; leave --map out");
     let (_own, address) = host(&own);
-    fails(&join(&address, "--map=duel"), "not duel; give its file with --map");
-    fails(&join(&address, "--no-discovery"), "give its file with --map");
+    fails(&join(&address, "--map=duel"), "not duel; leave --map out");
 }
 
 /// A file of the repository, with one word changed.

@@ -15,6 +15,7 @@ mod keyboard;
 mod kinds;
 mod layouts;
 mod lobby;
+mod own_files;
 mod replays;
 mod screens;
 mod settings;

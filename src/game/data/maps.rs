@@ -209,6 +209,18 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_has_every_key_of_maps() {
+        let reference = include_str!("../../../docs/REFERENCE.md");
+        let table =
+            reference.split("| map key | values | meaning |\n|---|---|---|\n").nth(1).expect("a table");
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let keys: Vec<_> =
+            rows.filter_map(|row| row.split('`').nth(1)).map(|key| format!("`{key}`")).collect();
+        let error = parse_map(&Source { file: "m.toml", text: "other = 1" }).expect_err("no key").to_string();
+        assert!(error.ends_with(&format!("expected one of {}", keys.join(", "))), "{error}");
+    }
+
+    #[test]
     fn maps_that_favour_a_side_or_overflow_are_refused() {
         for (from, to, why) in [
             ("[64, 36]", "[130, 36]", "not from 16 to 128"),

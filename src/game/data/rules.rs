@@ -293,6 +293,35 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_has_every_key_of_rules_with_its_range() {
+        let reference = include_str!("../../../docs/REFERENCE.md");
+        let table = reference
+            .split("| key | values | meaning |\n|---|---|---|\n")
+            .find(|part| part.contains("`aggro`"));
+        let rows = table.expect("a table of keys").lines().take_while(|line| line.starts_with('|'));
+        let rows: Vec<_> = rows
+            .map(|row| {
+                let mut cells = row.split('|').map(str::trim).skip(1);
+                (cells.next().expect("a key").trim_matches('`'), cells.next().expect("a range"))
+            })
+            .collect();
+        let file: toml::Table = STANDARD_RULES.parse().expect("TOML");
+        let is_number = |(key, value): (&String, &toml::Value)| {
+            (value.is_float() || value.is_integer()).then(|| key.clone())
+        };
+        let keys: BTreeSet<String> = file.iter().filter_map(is_number).collect();
+        assert_eq!(rows.iter().map(|row| row.0.to_owned()).collect::<BTreeSet<_>>(), keys);
+        for (key, range) in rows {
+            let most: f64 = range.split(" to ").nth(1).and_then(|most| most.parse().ok()).expect("a number");
+            let line = STANDARD_RULES.lines().find(|line| line.starts_with(&format!("{key} = ")));
+            for beyond in [-1.0, most + 1.0] {
+                let error = rules_error(line.expect("there"), &format!("{key} = {beyond}"));
+                assert!(error.ends_with(&format!("{key}: {beyond} is not from {range}")), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn kinds_out_of_range_are_refused_with_the_line_and_the_numbers() {
         for (from, to, line, why) in [
             (
@@ -315,7 +344,7 @@ mod tests {
                 "expected `swordsman` or `archer`",
             ),
             ("attack = \"archer\"", "attack = \"archer\"\nglyph = \"x\"", "glyph = \"x\"", "expected "),
-            ("cost = 3\n", "", "", "missing field `cost`"),
+            ("cost = 3\n", "", "", "cost: this key is missing"),
             ("capture = 0.3", "capture = 10.1", "capture = 10.1", "10.1 is not from 0 to 10"),
             ("hp = 300", "cost = 3\nhp = 300", "cost = 3\nhp = 300", "unknown field `cost`"),
         ] {

@@ -1,19 +1,18 @@
 //! The form before a match is opened: seats, map, and architecture.
 
-use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
-use std::sync::Arc;
-
 use super::form::{heading, named, part, you_are};
 use super::map_preview::draw_map;
+use super::offers::{Offer, Offers, choose};
 use super::{Attract, Next};
 use crate::cli::args::{HostArguments, Teams, usual};
+use crate::cli::paths;
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use game::data;
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use net::{Architecture, RoomCode};
-use sim::Map;
+use sim::{Map, Rules};
 
 const ROW: f32 = 42.0;
 /// Share of the left part, with all options.
@@ -31,9 +30,12 @@ struct Terms {
     seats: usize,
     /// Teams, 0: every player is a team, 1: partners sit opposite each other.
     teams: usize,
-    maps: Vec<Arc<Map>>,
+    maps: Offers<Map>,
     /// Index among the maps with enough seats.
     map: usize,
+    rules: Offers<Rules>,
+    /// Index of the chosen rules.
+    rules_at: usize,
     architecture: Architecture,
     /// Code that a guest must type to join; blank for an open match.
     code: String,
@@ -43,17 +45,24 @@ struct Terms {
 
 impl HostScreen {
     pub(crate) fn new(attract: Attract) -> Self {
-        let mut maps: Vec<_> = data::embedded_maps().collect();
-        // The default map for two players comes first.
-        maps.sort_by_key(|map| map.name != "standard");
-        let (architecture, code) = (Architecture::P2p, String::new());
-        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture, code, shared_address: false };
+        let folder = |kind| paths::data_folder(kind).ok();
+        let terms = Terms {
+            seats: 0,
+            teams: 0,
+            maps: Offers::of_maps(folder("maps").as_deref()),
+            map: 0,
+            rules: Offers::of_rules(folder("rules").as_deref()),
+            rules_at: 0,
+            architecture: Architecture::P2p,
+            code: String::new(),
+            shared_address: false,
+        };
         Self { attract, terms, shows_network: false }
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         // Equally high with the network's part open or closed, so that nothing moves under the pointer.
-        let plate = page.centred(880.0, 444.0);
+        let plate = page.centred(880.0, 522.0);
         page.plate("host", plate);
         page.within("host", |page| self.rows(context, page, plate.shrink(22.0)))
     }
@@ -77,18 +86,16 @@ impl HostScreen {
             let options = [("Each alone", 0), ("2 against 2", 1)];
             page.choice("teams", part(players, 1, 2), &options, &mut self.terms.teams);
         }
-        heading(page, "map head", row(17.0, 5.0), "Map");
-        let maps = self.terms.fitting();
-        let names: Vec<(&str, usize)> = maps.iter().map(|map| &*map.name).zip(0..).collect();
-        self.terms.map = self.terms.map.min(maps.len() - 1);
-        let maps_row = row(ROW, 18.0);
-        let width = (maps_row.width() / 3.0) * names.len() as f32;
-        page.choice("map", maps_row.with_max_x(maps_row.left() + width), &names, &mut self.terms.map);
-        if let Some(map) = self.terms.fitting().get(self.terms.map) {
-            let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max);
-            let picture = Rect::from_min_size(right.min, vec2(right.width(), right.width() * 9.0 / 16.0));
-            draw_map(page, map, &self.terms.teams_by_seat(), picture);
-        }
+        heading(page, "map head", row(17.0, 5.0), &self.terms.maps.heading("Map"));
+        let mut map = self.terms.map;
+        choose(page, "map", row(ROW, 14.0), &self.terms.fitting(), &mut map);
+        self.terms.map = map;
+        heading(page, "rules head", row(17.0, 5.0), &self.terms.rules.heading("Rules"));
+        let rules: Vec<_> = self.terms.rules.all.iter().collect();
+        choose(page, "rules", row(ROW, 18.0), &rules, &mut self.terms.rules_at);
+        let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max);
+        let picture = Rect::from_min_size(right.min, vec2(right.width(), right.width() * 9.0 / 16.0));
+        self.chosen(page, picture);
         let fold = row(ROW, 12.0);
         let mark = if self.shows_network { "Network: hide" } else { "Network ..." };
         if page.button("network", part(fold, 0, 3), mark, Weight::Normal) {
@@ -112,6 +119,20 @@ impl HostScreen {
         self.last(context, page, inside)
     }
 
+    /// Draws the map, or why a chosen file cannot be used.
+    fn chosen(&self, page: &mut Page<'_>, area: Rect) {
+        let maps = self.terms.fitting();
+        let map = maps.get(self.terms.map).map(|map| &map.loaded);
+        match (self.terms.fault(), map) {
+            (Some(why), _) => {
+                let style = (theme::BODY, theme::TEXT);
+                page.paragraph("fault", area.left_top(), style, why, area.width());
+            }
+            (None, Some(Ok(map))) => draw_map(page, map, &self.terms.teams_by_seat(), area),
+            (None, _) => {}
+        }
+    }
+
     /// Draws the choice of architecture below the picture of the map.
     fn network(&mut self, page: &mut Page<'_>, area: Rect) {
         let mut top = area.top() + area.width() * 9.0 / 16.0 + 14.0;
@@ -133,7 +154,9 @@ impl HostScreen {
     fn last(&self, context: &mut AppContext, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
         let row = row.with_min_x(row.left() + row.width() * LEFT + 22.0);
-        if page.button("open", part(row, 0, 2), "Open it", Weight::Primary) {
+        if self.terms.fault().is_some() {
+            page.barred("open", part(row, 0, 2), "Open it", "");
+        } else if page.button("open", part(row, 0, 2), "Open it", Weight::Primary) {
             let hero = context.settings.you.hero;
             let opened = named(context, |name| {
                 let mut arguments = self.terms.arguments();
@@ -151,11 +174,18 @@ impl HostScreen {
 }
 
 impl Terms {
-    /// Returns the maps with enough seats.
-    fn fitting(&self) -> Vec<Arc<Map>> {
+    /// Returns the maps with enough seats, and the files that are no maps.
+    fn fitting(&self) -> Vec<&Offer<Map>> {
         let seats = self.seats + 2;
-        let fits = |map: &&Arc<Map>| map.bases.len() >= seats && (seats > 2 || map.bases.len() == 2);
-        self.maps.iter().filter(fits).cloned().collect()
+        let fits = |map: &Map| map.bases.len() >= seats && (seats > 2 || map.bases.len() == 2);
+        self.maps.all.iter().filter(|map| map.loaded.as_ref().map_or(true, |map| fits(map))).collect()
+    }
+
+    /// Returns why a chosen file cannot be used, if one cannot.
+    fn fault(&self) -> Option<&str> {
+        let map = self.fitting().get(self.map).and_then(|map| map.loaded.as_ref().err());
+        let rules = self.rules.all.get(self.rules_at).and_then(|rules| rules.loaded.as_ref().err());
+        map.or(rules).map(String::as_str)
     }
 
     fn teams_by_seat(&self) -> Vec<Option<u8>> {
@@ -171,7 +201,8 @@ impl Terms {
         let mut arguments = HostArguments { architecture: self.architecture, ..usual() };
         arguments.table.players = self.seats as u8 + 2;
         arguments.table.teams = self.is_paired().then_some(Teams::Across);
-        arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.name.clone().into());
+        arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.source.clone());
+        arguments.game.terms.rules = self.rules.all.get(self.rules_at).map(|rules| rules.source.clone());
         arguments.game.player.is_ready = false;
         let code = self.code.trim();
         arguments.game.network.room = (!RoomCode::of(code).is_open()).then(|| code.to_owned());

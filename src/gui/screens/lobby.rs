@@ -18,7 +18,7 @@ use crate::gui::theme;
 use game::{Control, MatchEvent, data};
 use net::message::{Choice, Lobby, LobbySeat};
 use net::{Architecture, MatchConfig};
-use sim::{ControlBehaviour, Map, PlayerId, Rules, fingerprint};
+use sim::{ControlBehaviour, Map, PlayerId, Rules};
 
 const ROW: f32 = 42.0;
 const GAP: f32 = 8.0;
@@ -43,6 +43,8 @@ pub(super) struct LobbyPanel {
     lobby: Lobby,
     map: Option<Arc<Map>>,
     rules: Arc<Rules>,
+    /// Names of the map and of the rules, as shown.
+    names: [Option<String>; 2],
     talk: Talk,
     /// Teams of all seats, as far as this window knows those of free ones.
     teams: Vec<u8>,
@@ -56,11 +58,11 @@ impl LobbyPanel {
         let news = core::mem::take(&mut game.news);
         for event in news {
             match (event, &mut *panel) {
-                (MatchEvent::Lobby { player, config, lobby }, Some(panel)) => {
+                (MatchEvent::Lobby { player, config, lobby, .. }, Some(panel)) => {
                     (panel.player, panel.config, panel.lobby) = (player, config, lobby);
                 }
-                (MatchEvent::Lobby { player, config, lobby }, None) => {
-                    *panel = Some(Self::new(player, config, lobby, game));
+                (MatchEvent::Lobby { player, config, lobby, rules, map }, None) => {
+                    *panel = Some(Self::new((player, config, lobby), (rules, map), game));
                 }
                 (event, _) => game.news.push(event),
             }
@@ -73,18 +75,22 @@ impl LobbyPanel {
         }
     }
 
-    fn new(player: PlayerId, config: MatchConfig, lobby: Lobby, game: &Game) -> Self {
-        let own = game.terms().map.as_ref().and_then(|map| data::map(map).ok());
-        let known = own.into_iter().chain(data::embedded_maps());
-        let map = known.into_iter().find(|map| fingerprint(&**map) == config.map);
-        let own = game.terms().rules.as_ref().and_then(|rules| data::rules(rules).ok());
-        let mut known = own.into_iter().chain(data::embedded_rules());
-        let rules = known.find(|rules| fingerprint(&**rules) == config.rules);
+    fn new(
+        (player, config, lobby): (PlayerId, MatchConfig, Lobby),
+        (rules, map): (Option<Arc<Rules>>, Option<Arc<Map>>),
+        game: &Game,
+    ) -> Self {
+        let is_sent = |origin| origin == data::Origin::Own && !game.is_host();
+        let from = |origin| if is_sent(origin) { " (from the host)" } else { "" };
+        let names = [
+            map.as_ref().map(|map| format!("Map: {}{}", map.name, from(data::Origin::of_map(map)))),
+            rules.as_ref().map(|it| format!("Rules: {}{}", it.name, from(data::Origin::of_rules(it)))),
+        ];
         // By rules that this program does not have no match begins.
         let rules = rules.unwrap_or_else(|| data::rules("standard").expect("built in"));
         let teams = game.teams(usize::from(config.seats));
         let choice = game.choice(&rules);
-        Self { player, config, lobby, map, rules, talk: Talk::default(), teams, choice }
+        Self { player, config, lobby, map, rules, names, talk: Talk::default(), teams, choice }
     }
 
     /// Enter opens the chat field, unless it presses a button.
@@ -105,6 +111,7 @@ impl LobbyPanel {
                     "rtt_ms": taken.rtt_ms, "words": taken.words.map(|words| words.to_string()),
                 }))
             }).collect::<Vec<_>>(),
+            "names": self.names,
             "said": self.talk.said(),
             "teams": (0..self.lobby.seats.len()).map(|seat| self.team_of(seat)).collect::<Vec<_>>(),
         })
@@ -324,9 +331,12 @@ impl LobbyPanel {
         let picture = Rect::from_min_size(area.min, vec2(area.width(), area.width() * 9.0 / 16.0));
         let teams: Vec<Option<u8>> = (0..self.lobby.seats.len()).map(|seat| self.team_of(seat)).collect();
         draw_map(page, map, &teams, picture);
-        let at = picture.left_bottom() + vec2(0.0, 6.0);
-        let style = (theme::SMALL, theme::QUIET);
-        page.text("map", at, Align2::LEFT_TOP, style, &format!("Map: {}", map.name), area.width());
+        let mut at = picture.left_bottom() + vec2(0.0, 6.0);
+        for (name, text) in ["map", "rules"].into_iter().zip(&self.names) {
+            let (style, text) = ((theme::SMALL, theme::QUIET), text.as_deref().unwrap_or_default());
+            page.text(name, at, Align2::LEFT_TOP, style, text, area.width());
+            at.y += 20.0;
+        }
     }
 }
 

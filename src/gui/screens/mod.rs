@@ -11,6 +11,7 @@ mod map_preview;
 mod menu;
 mod net_graph;
 mod notices;
+mod offers;
 mod play;
 mod prompt;
 mod replays;

@@ -45,7 +45,7 @@ use crate::event::{LinkStatus, Traffic};
 use crate::outbox::{Outbox, Source};
 use crate::time::Time;
 use crate::timer::{Timer, Timers};
-use crate::wire::limits::{ENVELOPE_BYTES, TAG_BYTES};
+use crate::wire::limits::{ENVELOPE_BYTES, SETUP_BYTES_MAX, TAG_BYTES};
 use crate::wire::message::{Delivery, MatchConfig, PacketId, PathEcho, Ping, Pong, decode, encode};
 use crate::wire::sealed::SealedPacket;
 use sim::PlayerId;
@@ -70,7 +70,7 @@ const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
 /// is unknown.
 pub(super) const LOSSY_PER_MILLE: u16 = 10;
 /// Most bytes of a message, unless the session expects a longer one.
-pub(super) const MESSAGE_BYTES_MAX: usize = 2048;
+pub(super) const MESSAGE_BYTES_MAX: usize = 1 + SETUP_BYTES_MAX;
 /// Shortest time after which an unacknowledged message is sent again.
 const MESSAGE_AGAIN_MIN: Duration = Duration::from_millis(20);
 

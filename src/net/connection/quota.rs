@@ -57,7 +57,11 @@ const fn limit(id: PacketId) -> (u64, u64) {
         PacketId::Ready => (16, 4),
         PacketId::Choice | PacketId::Lobby => (10, 4),
         PacketId::Bye => (16, 2),
-        PacketId::Seating | PacketId::Start | PacketId::DesyncState | PacketId::FetchHistory => (8, 2),
+        PacketId::Seating
+        | PacketId::Start
+        | PacketId::DesyncState
+        | PacketId::FetchHistory
+        | PacketId::MatchSetup => (8, 2),
         PacketId::JoinRequest
         | PacketId::JoinChallenge
         | PacketId::JoinRefused

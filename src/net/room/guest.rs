@@ -29,7 +29,7 @@ use crate::wire::architecture::Architecture;
 use crate::wire::chat_text::ChatText;
 use crate::wire::message::{
     Bye, Chat, Choice, Delivery, Lobby, MatchConfig, PacketId, Ready, Roster, Seating, Seats, Start, Token,
-    decode,
+    Unplayable, decode,
 };
 use sim::{PLAYERS_MAX, PlayerId, StateHash};
 
@@ -169,6 +169,7 @@ impl Guest {
             PacketId::Lobby => self.on_lobby(decode(body)?),
             PacketId::Chat => self.on_chat(decode(body)?),
             PacketId::Seating => self.on_seating(decode(body)?),
+            PacketId::MatchSetup => self.on_setup(body),
             PacketId::Start => self.on_start(decode(body)?),
             PacketId::Bye => self.on_bye(decode(body)?),
             _ => Err(OutOfPlace),
@@ -314,6 +315,14 @@ impl Guest {
     fn on_chat(&mut self, line: Chat) -> Handled {
         self.chat_limits.take(self.now, (line, self.me), self.config.seats)?;
         self.out.event(Event::Said { player: line.from, text: line.text });
+        Ok(())
+    }
+
+    /// The host's rules or map are not built in: it sends both, again before a match on another map.
+    fn on_setup(&mut self, body: &[u8]) -> Handled {
+        let is_open = matches!(self.phase, Phase::Waiting);
+        is_open.then_some(()).ok_or(OutOfPlace)?;
+        self.out.event(Event::Setup(body.to_vec()));
         Ok(())
     }
 
@@ -511,8 +520,19 @@ impl Guest {
         }
     }
 
+    /// This player cannot play by the host's rules or on its map: it leaves, and the host hears why.
+    pub fn reject(&mut self, reason: Unplayable) {
+        if !matches!(self.phase, Phase::Leaving { .. } | Phase::Closed) {
+            self.say_goodbye(&Bye::Unplayable(reason), self.ends_with(End::Left));
+        }
+    }
+
     fn begin_leaving(&mut self, end: End) {
-        self.peers.send(self.host(), PacketId::Bye, &Bye::Left { tick: 0 }, &mut self.out);
+        self.say_goodbye(&Bye::Left { tick: 0 }, end);
+    }
+
+    fn say_goodbye(&mut self, bye: &Bye, end: End) {
+        self.peers.send(self.host(), PacketId::Bye, bye, &mut self.out);
         self.phase = Phase::Leaving { end, until: self.now.plus(CLOSE_WITHIN) };
     }
 

@@ -42,7 +42,8 @@ use crate::wakeup::Wakeup;
 use crate::wire::architecture::Architecture;
 use crate::wire::chat_text::ChatText;
 use crate::wire::message::{
-    ADDRESSES_MAX, Bye, Chat, Delivery, MatchConfig, PacketId, SeatInfo, Seating, Seats, Token, decode,
+    ADDRESSES_MAX, Bye, Chat, Delivery, MatchConfig, PacketId, SETUP_BYTES_MAX, SeatInfo, Seating, Seats,
+    Token, decode,
 };
 use sim::{PLAYERS_MAX, PlayerId};
 
@@ -78,6 +79,8 @@ struct Terms {
     wait: Option<Duration>,
     /// On a server: the token that reserves seat 0 for the player at its computer.
     reserved: Option<Token>,
+    /// Body of the `MatchSetup`, unless rules and map are built in.
+    setup: Option<Box<[u8]>>,
 }
 
 /// The player at the host's own computer.
@@ -132,6 +135,13 @@ impl Terms {
         self.config.architecture != Architecture::P2p
     }
 
+    /// Sends what a guest needs to play here, before the seating that needs it.
+    fn send_setup(&self, connection: &mut Connection) {
+        if let Some(setup) = &self.setup {
+            connection.send_bytes(PacketId::MatchSetup, setup);
+        }
+    }
+
     /// Whether guests may come and go after a match, too: at a server, unless a player hosts at its computer.
     fn reopens(&self) -> bool {
         self.is_served() && self.reserved.is_none()
@@ -150,7 +160,7 @@ impl Host {
         let mut rng = SecretRng::new(&seed);
         let HostConfig { config, teams, countdown, .. } = host;
         let (timeout, wait) = (settings.timeout, settings.wait);
-        let terms = Terms { config, cipher, teams, countdown, timeout, wait, reserved: None };
+        let terms = Terms { config, cipher, teams, countdown, timeout, wait, reserved: None, setup: None };
         let listener = Listener::new(now, config, host.room_code.clone(), cipher, &mut rng);
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
@@ -177,6 +187,7 @@ impl Host {
             timeout: server.timeout,
             wait: server.wait,
             reserved: server.host,
+            setup: None,
         };
         let listener = Listener::new(now, server.config, server.room_code.clone(), cipher, &mut rng);
         let rules = rules(server.admission, server.room_code.is_open());
@@ -424,10 +435,23 @@ impl Host {
         }
     }
 
-    /// The map of the next match.
-    pub fn set_map(&mut self, map: u64) {
+    /// Sets the map of the next match by its fingerprint, and what guests need who have its rules or its map not built in:
+    /// bytes whose meaning the caller knows. All guests get them, now and when they take a seat.
+    ///
+    /// # Panics
+    /// If there are more than [`SETUP_BYTES_MAX`] bytes.
+    pub fn set_setup(&mut self, map: u64, setup: Option<Box<[u8]>>) {
+        assert!(setup.as_ref().is_none_or(|setup| setup.len() <= SETUP_BYTES_MAX), "rules and a map fit");
         self.terms.config.map = map;
         self.reception.listener.set_map(map);
+        if self.terms.setup != setup {
+            self.terms.setup = setup;
+            for player in self.peers.players().collect::<Seats>().iter() {
+                if let Some(connection) = self.peers.get_mut(player) {
+                    self.terms.send_setup(connection);
+                }
+            }
+        }
     }
 
     /// Takes the room off the lists: it answers no search any more.

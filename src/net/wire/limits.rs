@@ -22,6 +22,8 @@ pub const ALTERNATIVES_MAX: usize = 7;
 pub const DESYNC_HASHES_MAX: usize = 64;
 /// Most inputs in one `Relayed`.
 pub const RELAYED_MAX: usize = 4;
+/// Most bytes of a `MatchSetup`: rules and a map with every list full and every number at its longest take 2.5 KB.
+pub const SETUP_BYTES_MAX: usize = 4095;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
 /// Most bytes of a recording that its node keeps for others: some five hours of two bots.

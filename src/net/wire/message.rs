@@ -16,7 +16,7 @@ mod heads;
 mod lobby;
 mod seats;
 
-pub use super::limits::{DESYNC_HASHES_MAX, DESYNC_STATE_BYTES_MAX, RELAYED_MAX};
+pub use super::limits::{DESYNC_HASHES_MAX, DESYNC_STATE_BYTES_MAX, RELAYED_MAX, SETUP_BYTES_MAX};
 pub use handshake::*;
 pub use heads::{Equivocation, Head, ShownHead, Signature};
 pub use lobby::{Choice, Lobby, LobbySeat};
@@ -29,7 +29,7 @@ use sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 14;
+pub const PROTOCOL_VERSION: u16 = 15;
 
 /// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +143,9 @@ packets! {
     Bulk = 0x29, Datagram;
     /// [`ServerTicksHeader`](crate::ServerTicksHeader), and the inputs of the ticks: from a relay.
     ServerTicks = 0x2a, Datagram;
+    /// Rules and map that are not built in, in bytes whose meaning this crate does not know; at most
+    /// [`SETUP_BYTES_MAX`].
+    MatchSetup = 0x2b, Reliable;
 }
 
 /// Bytes that are not a valid message of this protocol.
@@ -247,6 +250,21 @@ pub enum Bye {
     Unready,
     /// The sender's wait is over, and not all seats are taken by players who are ready.
     WaitOver,
+    /// A guest cannot play by the rules, or on the map, of the host or server.
+    Unplayable(Unplayable),
+}
+
+/// Reason why a guest cannot play by the rules or on the map of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unplayable {
+    /// The [`MatchSetup`](PacketId::MatchSetup) is not the encoding of rules and a map.
+    Unreadable,
+    /// A value of them is out of range, or there are fewer bases than seats.
+    OutOfRange,
+    /// They have the name of built-in ones, and other content.
+    BuiltInName,
+    /// Those of the match are neither built in nor in the [`MatchSetup`](PacketId::MatchSetup).
+    Missing,
 }
 
 /// Client to server, once for each connection: asks for the recording of the match.

@@ -175,6 +175,7 @@ impl Host {
         let path = (&[from.address][..], Trust::Proven);
         let mut connection = Connection::new(now, path, protection, &mut self.rng);
         connection.hear(now, (from, 0), true, out);
+        self.terms.send_setup(&mut connection);
         Some(connection)
     }
 
@@ -312,6 +313,11 @@ impl Host {
             (Bye::Left { .. }, Phase::Leaving { .. }) => drop(self.peers.take(player)),
             (Bye::Left { .. }, _) if self.again.is_some() => self.lose(player, End::PeerLeft(player)),
             (Bye::Left { .. }, _) => self.vacate(player),
+            (Bye::Unplayable(_), Phase::Leaving { .. }) => drop(self.peers.take(player)),
+            (Bye::Unplayable(reason), _) => {
+                self.out.event(Event::Unplayable { player, reason });
+                self.lose(player, End::PeerLeft(player));
+            }
             _ => return Err(OutOfPlace),
         }
         Ok(())

@@ -103,6 +103,7 @@ impl<'a> Writer<'a> {
                 self.number(32).list(66, |w| w.number(64)).flag().list(66, |w| w.any(4))
             }
             PacketId::DesyncState => self.state(),
+            PacketId::MatchSetup => self.blob(|w| w.any(90)).blob(|w| w.any(60)),
             PacketId::Seating => self.seating(),
             PacketId::Suspicion => self.seats().list(5, |w| w.number(32)).flag(),
             PacketId::Relayed => self.seat().number(32).list(5, |w| w.blob(Writer::input)),
@@ -437,12 +438,13 @@ impl<'a> Writer<'a> {
     }
 
     fn bye(&mut self) -> &mut Self {
-        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(7) };
+        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(11) };
         self.varint(kind);
         match kind {
             0 => self.number(32).number(64).flag(),
             1 | 6 => self.number(32),
             4 => self.seat().seat(),
+            10 => self.number(2),
             _ => self,
         }
     }

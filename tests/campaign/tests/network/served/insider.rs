@@ -64,7 +64,7 @@ impl Insider {
     /// Takes a seat from this address, or takes one back.
     pub(crate) fn join_as(net: &mut Net, from: SocketAddr, n: u8, token: Option<Token>) -> Option<Self> {
         let (confirm, seal) = ask(net, from, n, token)?.ok()?.into_parts();
-        Some(Self { from, seal, channel: Channel::new(2048), heard: Vec::new(), confirm, inputs: 0 })
+        Some(Self { from, seal, channel: Channel::new(4096), heard: Vec::new(), confirm, inputs: 0 })
     }
 
     /// Takes a seat.
