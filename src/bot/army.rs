@@ -95,12 +95,12 @@ impl<'a> Army<'a> {
         let (mut swords, bows) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
         let runners: Rows = swords.iter().copied().filter(|&row| view.is_runner(row)).collect();
         let prey = mean(view, &runners).and_then(|at| view.nearest_prey(at, HUNT));
-        if let Some(prey) = prey.filter(|_| view.skill.is_tactical) {
+        if let Some(prey) = prey.filter(|_| view.skill.focuses) {
             swords.retain(|row| !runners.contains(row));
             self.focus(orders, &runners, prey);
         }
         self.march(orders, &swords, self.plan.main);
-        let foe = mean(view, &bows).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
+        let foe = mean(view, &bows).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.focuses);
         match foe {
             Some(foe) => self.focus(orders, &bows, foe),
             None => self.march(orders, &bows, self.plan.main),
@@ -201,7 +201,7 @@ fn wanted_kind(view: &View<'_>) -> KindId {
     let fewest = |kinds: &mut dyn Iterator<Item = KindId>| kinds.min_by_key(|&kind| own(kind));
     let any = || fewest(&mut rules.minion_kinds()).unwrap_or_default();
     match view.mix {
-        Mix::Counter => {
+        Mix::Counter if view.skill.answers => {
             let attack = wanted_attack(view);
             let unit = |kind: KindId| rules.unit(ControlBehaviour::Minion, kind);
             // Of the kinds with a sword the fastest run bows down, the others fight swords.
@@ -218,7 +218,7 @@ fn wanted_kind(view: &View<'_>) -> KindId {
                 .unwrap_or_else(any)
         }
         Mix::Only(kind) => kind,
-        Mix::Even => any(),
+        Mix::Counter | Mix::Even => any(),
     }
 }
 

@@ -23,16 +23,26 @@ use plan::Plan;
 use skill::Skill;
 use view::View;
 
-/// Skill level of a bot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Skill level of a bot, each better than the one before. The differences are the columns of one table, in `skill.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BotLevel {
-    /// Decides seldom; leads its whole army from circle to circle.
+    /// For first matches: decides seldom, trains seldom, and leads its whole army from circle to circle.
     Easy,
-    /// Focuses fire, retreats, dodges some attacks, counters the enemy's mix, and sends a few minions to open
-    /// circles.
+    /// One heap from circle to circle, that neither gathers nor retreats.
+    One,
+    /// Gathers when it is outnumbered, focuses fire and retreats, in one group.
+    Two,
+    /// Sends a few minions to open circles, answers kinds, and its hero steps out of the way of arrows.
     Normal,
-    /// Like normal, but faster, and dodges every attack it can.
+    /// Faster, and presses a smaller advantage.
+    Four,
+    /// Reacts at once, dodges swords too, and presses every advantage.
     Hard,
+}
+
+impl BotLevel {
+    /// All levels, the weakest first.
+    pub const ALL: [Self; 6] = [Self::Easy, Self::One, Self::Two, Self::Normal, Self::Four, Self::Hard];
 }
 
 /// Mix of minions that a bot trains.

@@ -324,7 +324,13 @@ pub(crate) enum BotChoice {
     /// No bot: the seat gives no commands.
     None,
     Easy,
+    #[value(name = "1")]
+    One,
+    #[value(name = "2")]
+    Two,
     Normal,
+    #[value(name = "4")]
+    Four,
     Hard,
     /// A measuring probe: single commands at random instants; plays by `endless` rules by default.
     Probe,
@@ -337,7 +343,7 @@ pub(crate) enum BotChoice {
 }
 
 /// Values of `--bot`, as help shows them.
-pub(crate) const BOTS: &str = "none|easy|normal|hard|probe|exec:COMMAND";
+pub(crate) const BOTS: &str = "none|easy|1|2|normal|4|hard|probe|exec:COMMAND";
 
 /// Reads `--bot`: a name, or `exec:COMMAND`.
 pub(crate) fn bot(text: &str) -> Result<BotChoice, String> {
@@ -377,7 +383,10 @@ impl BotChoice {
         match self {
             Self::None => ControllerChoice::None,
             Self::Easy => ControllerChoice::Bot(BotLevel::Easy),
+            Self::One => ControllerChoice::Bot(BotLevel::One),
+            Self::Two => ControllerChoice::Bot(BotLevel::Two),
             Self::Normal => ControllerChoice::Bot(BotLevel::Normal),
+            Self::Four => ControllerChoice::Bot(BotLevel::Four),
             Self::Hard => ControllerChoice::Bot(BotLevel::Hard),
             Self::Probe => ControllerChoice::Probe,
             Self::Sparring => ControllerChoice::Sparring,

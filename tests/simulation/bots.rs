@@ -46,7 +46,7 @@ fn a_full_match_ends_by_the_rules() {
 fn no_bot_reacts_faster_than_100_ms() {
     for hz in TickRate::ALLOWED {
         let rate = TickRate::new(hz).expect("allowed");
-        for level in [BotLevel::Easy, BotLevel::Normal, BotLevel::Hard] {
+        for level in BotLevel::ALL {
             assert!(Bot::new(level, PlayerId(0), rate).reaction() * 1000 >= hz * 100, "{level:?} at {hz}");
         }
     }

@@ -3,12 +3,23 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use super::Next;
+use crate::cli::args::BotChoice;
 use crate::gui::context::AppContext;
 use crate::gui::page::Page;
 use crate::gui::settings::Settings;
 use crate::gui::theme;
 use game::data;
 use sim::{AttackBehaviour, ControlBehaviour, KindId, Rules, UnitRules};
+
+/// Levels of the computer's players, and their names in the window.
+pub(super) const LEVELS: [(BotChoice, &str); 6] = [
+    (BotChoice::Easy, "Easy"),
+    (BotChoice::One, "Recruit"),
+    (BotChoice::Two, "Soldier"),
+    (BotChoice::Normal, "Normal"),
+    (BotChoice::Four, "Veteran"),
+    (BotChoice::Hard, "Hard"),
+];
 
 /// Draws the fields for name and hero. Returns a line about how the chosen hero of the standard rules fights.
 pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) -> String {

@@ -4,10 +4,9 @@ use egui_macroquad::egui::{Align2, Rect, Stroke, StrokeKind, pos2, vec2};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::form::{choose_hero, heading, part};
+use super::form::{LEVELS, choose_hero, heading, part};
 use super::map_preview::{draw_badge, draw_map};
 use super::play::means;
-use crate::cli::args::BotChoice;
 use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
 use crate::gui::input::Input;
@@ -265,17 +264,16 @@ impl LobbyPanel {
         if !game.is_host() || game.has_bot(player) {
             return;
         }
-        let at = pos2(row.left() + 0.36 * row.width(), row.center().y);
+        let at = pos2(row.left() + 0.2 * row.width(), row.center().y);
         let name = format!("add {}", player.0);
         page.text(&name, at, Align2::LEFT_CENTER, (theme::SMALL, theme::QUIET), "Add a bot:", 90.0);
         let buttons = Rect::from_min_max(
-            pos2(row.left() + 0.5 * row.width(), row.top() + 5.0),
+            pos2(row.left() + 0.33 * row.width(), row.top() + 5.0),
             pos2(row.right() - 6.0, row.bottom() - 5.0),
         );
-        let levels = [(BotChoice::Easy, "Easy"), (BotChoice::Normal, "Normal"), (BotChoice::Hard, "Hard")];
-        for (place, (bot, text)) in levels.into_iter().enumerate() {
+        for (place, (bot, text)) in LEVELS.into_iter().enumerate() {
             let name = format!("bot {} {}", player.0, text.to_lowercase());
-            if page.button(&name, part(buttons, place, levels.len()), text, Weight::Normal)
+            if page.button(&name, part(buttons, place, LEVELS.len()), text, Weight::Normal)
                 && let Err(error) = game.add_bot(player, bot, self.lobby.seats.len() == 2)
             {
                 context.note(format!("{error:#}"));

@@ -21,6 +21,8 @@ const HEROES: [f64; 2] = [0.45, 0.55];
 const HARD: [f64; 2] = [0.80, 1.0];
 /// Normal's share against easy.
 const NORMAL: [f64; 2] = [0.95, 1.0];
+/// A level's share against the one below.
+const STEP: [f64; 2] = [0.65, 0.85];
 /// Before this no newcomer who does nothing has lost, in seconds.
 const IDLES_FOR_S: f64 = 150.0;
 /// The same for one who walks, and does not train.
@@ -181,8 +183,13 @@ impl Played<'_> {
     }
 
     fn level(&self) -> Figure {
-        let is_hard = self.line.line_ups[0][0].player == BoutPlayer::Bot(BotLevel::Hard);
-        self.figure("the better wins", self.side_share(0), Some(if is_hard { HARD } else { NORMAL }))
+        use BotLevel::{Easy, Hard, Normal};
+        let band = match [0, 1].map(|side| self.line.line_ups[0][side].player) {
+            [BoutPlayer::Bot(Hard), BoutPlayer::Bot(Normal)] => HARD,
+            [BoutPlayer::Bot(Normal), BoutPlayer::Bot(Easy)] => NORMAL,
+            _ => STEP,
+        };
+        self.figure("the better wins", self.side_share(0), Some(band))
     }
 
     /// How the newcomer fares: the share of wins, and when the first loses.

@@ -155,19 +155,23 @@ impl Plan<'_> {
         }
         let different = rules.hero_kinds().flat_map(|a| rules.hero_kinds().map(move |b| [a, b]));
         for heroes in different.filter(|[a, b]| a < b) {
-            for (level, level_name) in [(Normal, "normal"), (Hard, "hard")] {
+            for level in [Normal, Hard] {
                 for mix in mixes(rules) {
                     let [a, b] = heroes.map(|hero| hero_name(rules, hero));
-                    let name = format!("{a} v {b}, {}, {level_name}", mix_name(rules, mix));
+                    let name = format!("{a} v {b}, {}, {}", mix_name(rules, mix), level_name(level));
                     self.add(map, Suite::Heroes, name, [duel(heroes.map(|hero| side(hero, level, mix)))]);
                 }
             }
         }
-        for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
+        for level in [Easy, Normal, Hard] {
+            let name = format!("{0} v {0}", level_name(level));
             self.add(map, Suite::Seats, name, duels(rules, [level; 2]));
         }
-        self.add(map, Suite::Levels, "hard v normal", duels(rules, [Hard, Normal]));
-        self.add(map, Suite::Levels, "normal v easy", duels(rules, [Normal, Easy]));
+        let steps = BotLevel::ALL.windows(2).map(|pair| [pair[1], pair[0]]);
+        for [better, worse] in [[Hard, Normal], [Normal, Easy]].into_iter().chain(steps) {
+            let name = format!("{} v {}", level_name(better), level_name(worse));
+            self.add(map, Suite::Levels, name, duels(rules, [better, worse]));
+        }
         for army in armies(rules) {
             for other in mixes(rules).filter(|&other| other != army) {
                 for hero in rules.hero_kinds() {
@@ -194,9 +198,15 @@ impl Plan<'_> {
             // Gains are differences between matches with the same seeds.
             line.first_seed = *seed.get_or_insert(line.first_seed);
         }
+        for level in BotLevel::ALL.into_iter().filter(|level| ![Easy, Normal].contains(level)) {
+            let name = format!("{} v {}", Newcomer::Divides.as_str(), level_name(level));
+            let players = [BoutPlayer::Newcomer(Newcomer::Divides), BoutPlayer::Bot(level)];
+            self.add(map, Suite::Newcomers, name, pairs(rules, players)).newcomer = Some(Newcomer::Divides);
+        }
         self.add(map, Suite::Fights, "hard v hard", duels(rules, [Hard; 2]));
         if let Some(command) = self.options.bot {
-            for (level, name) in [(Easy, "own v easy"), (Normal, "own v normal"), (Hard, "own v hard")] {
+            for level in BotLevel::ALL {
+                let name = format!("own v {}", level_name(level));
                 let players = [BoutPlayer::Exec(command), BoutPlayer::Bot(level)];
                 self.add(map, Suite::Own, name, pairs(rules, players));
             }
@@ -217,6 +227,18 @@ impl Plan<'_> {
             };
             self.add(map, Suite::Seats, name, self.options.rules.hero_kinds().map(line_up));
         }
+    }
+}
+
+/// Word of `--bot` for a level.
+fn level_name(level: BotLevel) -> &'static str {
+    match level {
+        BotLevel::Easy => "easy",
+        BotLevel::One => "1",
+        BotLevel::Two => "2",
+        BotLevel::Normal => "normal",
+        BotLevel::Four => "4",
+        BotLevel::Hard => "hard",
     }
 }
 
