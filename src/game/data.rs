@@ -172,14 +172,21 @@ pub(super) fn to_send(
     (!is_built_in).then(|| SetupData::new(&rules, &map).to_bytes().into())
 }
 
-/// Decodes the rules and the map that a host has sent for this match; the map may be that of the next one.
+/// Decodes the rules and the map that a host has sent for this match; the map may be that of the next one. Those that
+/// this player was `given` may have any name.
 ///
 /// # Errors
 /// If they cannot be played.
-pub(super) fn received(config: &MatchConfig, bytes: &[u8]) -> Result<(Arc<Rules>, Arc<Map>), WorldError> {
+pub(super) fn received(
+    config: &MatchConfig,
+    given: (Option<&Arc<Rules>>, Option<&Arc<Map>>),
+    bytes: &[u8],
+) -> Result<(Arc<Rules>, Arc<Map>), WorldError> {
     let data = SetupData::of_bytes(bytes).ok_or(SetupError::Unreadable)?;
     let (rules, map) = data.open(usize::from(config.seats))?;
-    if Origin::of_rules(&rules) == Origin::Disguised || Origin::of_map(&map) == Origin::Disguised {
+    let is_false_name = Origin::of_rules(&rules) == Origin::Disguised && given.0 != Some(&rules)
+        || Origin::of_map(&map) == Origin::Disguised && given.1 != Some(&map);
+    if is_false_name {
         return Err(WorldError::Disguised);
     }
     if fingerprint(&*rules) != config.rules {

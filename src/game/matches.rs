@@ -450,7 +450,8 @@ impl Match {
     /// Plays by the rules and on the map that the host has sent.
     fn receive_setup(&mut self, bytes: &[u8]) {
         let Some(config) = self.session.config() else { return };
-        match received(config, bytes) {
+        let given = (self.options.rules.as_ref(), self.options.map.as_ref());
+        match received(config, given, bytes) {
             Ok((rules, map)) => {
                 self.events.tell([MatchEvent::Received(rules.clone(), map.clone())]);
                 (self.options.rules, self.options.map) = (Some(rules), Some(map));

@@ -437,9 +437,9 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_2048_bytes_arrives_and_a_longer_one_does_not() {
+    fn a_message_of_4096_bytes_arrives_and_a_longer_one_does_not() {
         // A byte of it names its kind.
-        for (length, arrives) in [(2_047, true), (2_048, false)] {
+        for (length, arrives) in [(4_095, true), (4_096, false)] {
             let ((mut here, _), (mut there, _)) = (connection(), connection());
             here.send_bytes(PacketId::Bye, &alloc::vec![7; length]);
             let mut arrived = None;
