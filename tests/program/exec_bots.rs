@@ -194,7 +194,7 @@ fn a_bot_that_is_none_is_refused() {
     for (bot, why) in [
         ("--bot=exec:", "needs a command"),
         ("--bot=exec: ", "needs a command"),
-        ("--bot=brutal", "give none, easy, normal, hard, probe or exec:COMMAND"),
+        ("--bot=brutal", "give none, easy, 1, 2, normal, 4, hard, probe or exec:COMMAND"),
     ] {
         fails(&run(home.path(), &["host", "--headless", bot]), why);
     }

@@ -213,18 +213,22 @@ impl Tried {
         self.run(&["play", "--headless", "--ticks=30"], &[player, &made].concat());
         let record = self.folder.file("server", "mra");
         let serve = ["serve", "--port=0", "--bind=127.0.0.1", "--no-discovery", "--ticks=30", "--json"];
-        let server = self.start(&serve, &[data, &[("--record", &*record)]].concat());
+        let trace = self.folder.file("served", "jsonl");
+        let made: [(&str, &Path); 2] = [("--record", &record), ("--trace", &trace)];
+        let server = self.start(&serve, &[data, &made].concat());
         let address = format!("127.0.0.1:{}", server.port());
         let guests = [0, 1].map(|_| self.start(&["join", &address, "--headless", "--record=off"], data));
         assert_eq!(guests.map(|guest| guest.end().code), [Some(0); 2]);
         assert_eq!(server.end().json()["replay"], Value::from(record.display().to_string()));
+        assert!(trace.is_file(), "as it was named");
     }
 
     /// Checks, and studies.
     fn studies(&self, data: &[(&str, &Path)]) {
         let replay = self.folder.file("replay", "mra");
         fs::copy(REPLAY, &replay).expect("copied");
-        self.run(&["check", "--seed=1", "--ticks=30"], data);
+        let trace = self.folder.file("trace", "jsonl");
+        self.run(&["check", "--seed=1", "--ticks=30"], &[data, &[("--trace", &*trace)]].concat());
         self.run(&["check"], &[("--against", &replay)]);
         let study = ["compare", "--quick", "--seeds=1"];
         let [csv, orders, html, figures, tables] =

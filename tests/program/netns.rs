@@ -99,7 +99,7 @@ fn a_guest_finds_the_host_and_plays() {
 
 #[test]
 fn a_guest_from_the_list_plays_by_the_hosts_own_rules_on_its_own_map() {
-    let Some(cable) = Cable::lay("m") else { return };
+    let Some(cable) = Cable::lay("own") else { return };
     let homes = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
     let [rules, map] = own_files(homes[0].path());
     let words =

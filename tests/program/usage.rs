@@ -103,7 +103,6 @@ fn what_the_system_says_is_said_once() {
 fn a_command_refuses_what_it_would_ignore() {
     // A server plays no seat; a guest keeps none; a host in lockstep has no server.
     for flag in [
-        "--trace=t",
         "--inject-desync=1",
         "--hero=archer",
         "--bot=hard",

@@ -112,7 +112,7 @@ fn layers_have_their_numbers() {
     assert!(MusicState::ALL.iter().enumerate().all(|(number, state)| *state as usize == number));
 }
 
-/// Writes a minute of a match's music, for the ear and for plots: `ARENA_MUSIC=FILE cargo test -- --ignored minute`.
+/// Writes a minute of a match's music, for the ear and for plots: raw stereo of 48 kHz, 16 bits.
 #[test]
 #[ignore = "writes a file"]
 fn a_minute_of_a_match() {
@@ -131,6 +131,7 @@ fn a_minute_of_a_match() {
             bytes.extend(((side * 32_767.0) as i16).to_le_bytes());
         }
     }
-    let file = std::env::var_os("ARENA_MUSIC").expect("ARENA_MUSIC names a file for raw stereo of 48 kHz");
-    std::fs::write(file, bytes).expect("a file");
+    let file = std::env::temp_dir().join("minute-of-music.raw");
+    std::fs::write(&file, bytes).expect("a file");
+    println!("{}", file.display());
 }
