@@ -75,10 +75,10 @@ fn bot_name(bot: BotChoice, is_only: bool, seat: u8) -> anyhow::Result<PlayerNam
     let name = match bot {
         BotChoice::None => "Nobody",
         BotChoice::Easy => "Easy bot",
-        BotChoice::One => "Recruit bot",
-        BotChoice::Two => "Soldier bot",
+        BotChoice::One => "Level 1 bot",
+        BotChoice::Two => "Level 2 bot",
         BotChoice::Normal => "Normal bot",
-        BotChoice::Four => "Veteran bot",
+        BotChoice::Four => "Level 4 bot",
         BotChoice::Hard => "Hard bot",
         BotChoice::Probe => "Probe",
         BotChoice::Sparring => "Trainer",

@@ -52,7 +52,13 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
     let folder = tempfile::tempdir().expect("a folder");
     let rules = folder.path().join("slow-training.toml");
     let standard = include_str!("../../assets/rules/standard.toml");
-    std::fs::write(&rules, standard.replace("training = 2.0", "training = 600.0")).expect("a file");
+    std::fs::write(
+        &rules,
+        standard
+            .replace("name = \"standard\"", "name = \"slow\"")
+            .replace("training = 2.0", "training = 600.0"),
+    )
+    .expect("a file");
     let rules = rules.to_str().expect("a path in Unicode");
     let arguments = ["play", "--bot", "none", "--rules", rules];
     let mut window = Window::open("buttons", "1280x720", None, &arguments);

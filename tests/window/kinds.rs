@@ -7,6 +7,7 @@ use super::turn;
 /// The standard rules with as many more kinds, the first of which trains by O.
 fn rules(more: usize) -> String {
     let standard = include_str!("../../assets/rules/standard.toml");
+    let standard = standard.replace("name = \"standard\"", "name = \"kinds\"");
     let minion = "[[minion]]\nattack = \"swordsman\"\ncost = 1\nstart = 0\nhp = 90\nspeed = 3.0\nradius = 0.4\n\
                   reach = 2.2\ndamage = 22\ncooldown = 1.3\nwindup = 0.35\n";
     let first =

@@ -5,21 +5,41 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use super::Next;
 use crate::cli::args::BotChoice;
 use crate::gui::context::AppContext;
-use crate::gui::page::Page;
+use crate::gui::page::{Page, Weight};
 use crate::gui::settings::Settings;
 use crate::gui::theme;
 use game::data;
 use sim::{AttackBehaviour, ControlBehaviour, KindId, Rules, UnitRules};
 
-/// Levels of the computer's players, and their names in the window.
-pub(super) const LEVELS: [(BotChoice, &str); 6] = [
-    (BotChoice::Easy, "Easy"),
-    (BotChoice::One, "Recruit"),
-    (BotChoice::Two, "Soldier"),
-    (BotChoice::Normal, "Normal"),
-    (BotChoice::Four, "Veteran"),
-    (BotChoice::Hard, "Hard"),
-];
+/// Draws a button for each level of the computer's players, the weakest first; `weight` is that of a level's button, and
+/// their names begin with `prefix`. Returns the level that is chosen.
+pub(super) fn choose_level(
+    page: &mut Page<'_>,
+    row: Rect,
+    prefix: &str,
+    weight: impl Fn(BotChoice) -> Weight,
+) -> Option<BotChoice> {
+    // Each with its width, in tenths of the row.
+    const LEVELS: [(BotChoice, &str, f32); 6] = [
+        (BotChoice::Easy, "Easy", 2.0),
+        (BotChoice::One, "1", 1.0),
+        (BotChoice::Two, "2", 1.0),
+        (BotChoice::Normal, "Normal", 3.0),
+        (BotChoice::Four, "4", 1.0),
+        (BotChoice::Hard, "Hard", 2.0),
+    ];
+    let (tenth, gap) = (row.width() / 10.0, 6.0);
+    let (mut left, mut chosen) = (row.left(), None);
+    for (bot, text, tenths) in LEVELS {
+        let right = left + tenths * tenth;
+        let rect = Rect::from_min_max(pos2(left, row.top()), pos2(right - gap, row.bottom()));
+        left = right;
+        if page.button(&format!("{prefix} {}", text.to_lowercase()), rect, text, weight(bot)) {
+            chosen = Some(bot);
+        }
+    }
+    chosen
+}
 
 /// Draws the fields for name and hero. Returns a line about how the chosen hero of the standard rules fights.
 pub(super) fn you_are(settings: &mut Settings, page: &mut Page<'_>, row: Rect) -> String {

@@ -4,7 +4,7 @@ use egui_macroquad::egui::{Align2, Rect, Stroke, StrokeKind, pos2, vec2};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::form::{LEVELS, choose_hero, heading, part};
+use super::form::{choose_hero, choose_level, heading, part};
 use super::map_preview::{draw_badge, draw_map};
 use super::play::means;
 use crate::gui::bindings::Action;
@@ -271,13 +271,11 @@ impl LobbyPanel {
             pos2(row.left() + 0.33 * row.width(), row.top() + 5.0),
             pos2(row.right() - 6.0, row.bottom() - 5.0),
         );
-        for (place, (bot, text)) in LEVELS.into_iter().enumerate() {
-            let name = format!("bot {} {}", player.0, text.to_lowercase());
-            if page.button(&name, part(buttons, place, LEVELS.len()), text, Weight::Normal)
-                && let Err(error) = game.add_bot(player, bot, self.lobby.seats.len() == 2)
-            {
-                context.note(format!("{error:#}"));
-            }
+        let chosen = choose_level(page, buttons, &format!("bot {}", player.0), |_| Weight::Normal);
+        if let Some(bot) = chosen
+            && let Err(error) = game.add_bot(player, bot, self.lobby.seats.len() == 2)
+        {
+            context.note(format!("{error:#}"));
         }
     }
 

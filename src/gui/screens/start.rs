@@ -3,7 +3,7 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
-use super::form::{LEVELS, heading, named, part, you_are};
+use super::form::{choose_level, heading, named, part, you_are};
 use super::settings::SettingsPanel;
 use super::{Attract, Next, describe_replay, join, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
@@ -92,15 +92,12 @@ impl StartScreen {
         let has_learned = context.settings.has_learned || context.settings.has_won;
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
         let levels = row(ROW, 10.0);
-        for (place, (bot, text)) in LEVELS.into_iter().enumerate() {
-            // The recommended opponent is easy until the first win; there is none before the tutorial.
-            let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
-            let is_recommended = bot == recommended && has_learned && self.seat.is_none();
-            let weight = if is_recommended { Weight::Primary } else { Weight::Normal };
-            let name = format!("play {}", text.to_lowercase());
-            if page.button(&name, part(levels, place, LEVELS.len()), text, weight) {
-                next = practice(context, bot);
-            }
+        // The recommended opponent is easy until the first win; there is none before the tutorial.
+        let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
+        let is_recommended = |bot| bot == recommended && has_learned && self.seat.is_none();
+        let weight = |bot| if is_recommended(bot) { Weight::Primary } else { Weight::Normal };
+        if let Some(bot) = choose_level(page, levels, "play", weight) {
+            next = practice(context, bot);
         }
         heading(page, "network", row(17.0, 5.0), "Play with somebody on this network");
         let lan = row(ROW, 10.0);
