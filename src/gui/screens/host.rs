@@ -14,7 +14,7 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use net::{Architecture, RoomCode};
 use sim::{Map, Rules};
 
-const ROW: f32 = 42.0;
+const ROW: f32 = 38.0;
 /// Share of the left part, with all options.
 const LEFT: f32 = 0.58;
 
@@ -78,9 +78,9 @@ impl HostScreen {
         let (title, style) = (row(34.0, 12.0), (theme::LARGE, theme::TEXT));
         page.text("title", title.left_top(), Align2::LEFT_TOP, style, "Host a match", title.width());
         heading(page, "you", row(17.0, 5.0), "Your name and your hero");
-        you_are(&mut context.settings, page, row(38.0, 14.0));
+        you_are(&mut context.settings, page, row(38.0, 10.0));
         heading(page, "players", row(17.0, 5.0), "Players; bots may take seats in the lobby");
-        let players = row(ROW, 14.0);
+        let players = row(ROW, 12.0);
         page.choice("seats", part(players, 0, 2), &[("2", 0), ("3", 1), ("4", 2)], &mut self.terms.seats);
         if self.terms.seats == 2 {
             let options = [("Each alone", 0), ("2 against 2", 1)];
@@ -88,11 +88,11 @@ impl HostScreen {
         }
         heading(page, "map head", row(17.0, 5.0), &self.terms.maps.heading("Map"));
         let mut map = self.terms.map;
-        choose(page, "map", row(ROW, 14.0), &self.terms.fitting(), &mut map);
+        choose(page, "map", row(ROW, 12.0), &self.terms.fitting(), &mut map);
         self.terms.map = map;
         heading(page, "rules head", row(17.0, 5.0), &self.terms.rules.heading("Rules"));
         let rules: Vec<_> = self.terms.rules.all.iter().collect();
-        choose(page, "rules", row(ROW, 18.0), &rules, &mut self.terms.rules_at);
+        choose(page, "rules", row(ROW, 14.0), &rules, &mut self.terms.rules_at);
         let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max);
         let picture = Rect::from_min_size(right.min, vec2(right.width(), right.width() * 9.0 / 16.0));
         self.chosen(page, picture);
