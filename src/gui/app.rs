@@ -34,6 +34,8 @@ const MENU_FRAMES_PER_S: u32 = 60;
 /// Frame interval of an idle menu that does not change. With other people in it, the interval is shorter.
 const REST: Duration = Duration::from_millis(500);
 const REST_WITH_OTHERS: Duration = Duration::from_millis(100);
+/// Time without a key or a movement of the mouse after which a match plays behind a menu, in seconds.
+const MOVES_AFTER_S: f64 = 10.0;
 /// Time after an input for which a menu counts as in use, in seconds.
 const IN_USE_S: f64 = 2.0;
 /// Maximum number of consecutive frames without a picture: the window library processes requests of other programs,
@@ -184,10 +186,11 @@ impl App {
         self.native.wait_for_hands(now + rest, self.has_focus)
     }
 
-    /// Whether a match plays behind the menu: not behind a window that somebody else's lies over or that is not in
-    /// use, nor on a slow machine.
+    /// Whether a match plays behind the menu: not behind a window without the keyboard, nor while the menu is in use,
+    /// where it would delay the answer to a click on a slow machine.
     fn moves(&mut self) -> bool {
-        self.has_focus && !self.context.settings.minimal && self.screen.attract().is_some()
+        let is_in_use = self.context.now - self.used_at < MOVES_AFTER_S;
+        !is_in_use && self.has_focus && !self.context.settings.minimal && self.screen.attract().is_some()
     }
 
     fn frame(&mut self) {

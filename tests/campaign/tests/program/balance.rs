@@ -156,7 +156,7 @@ fn json_is_one_value_with_figures_and_lines() {
     let ended = play(home.path(), &["--json", "--suite=levels", "--seed=9"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let json = ended.json();
-    assert_eq!((json["matches"].as_u64(), json["tick_rate"].as_u64()), (Some(4), Some(30)));
+    assert_eq!((json["matches"].as_u64(), json["tick_rate"].as_u64()), (Some(14), Some(30)));
     for key in ["ticks", "seconds", "matches_per_s", "x_real_time", "seed"] {
         assert!(json[key].is_number(), "{key}");
     }

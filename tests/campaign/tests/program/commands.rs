@@ -101,7 +101,6 @@ fn wrong_use_is_one_line() {
     let home = tempfile::tempdir().expect("a folder");
     for (words, says) in [
         (&["faults", "--map=duel"][..], "map duel has 2 seats, not 4"),
-        (&["faults", "--architecture=relay"], "--architecture"),
         (&["adversary", "--mutation=none"], "the mutations are queued-states"),
         (&["byzantine", "--shard=2/2"], "expected K/N with K from 0"),
         (&[], "subcommand"),
