@@ -37,9 +37,9 @@ fn all_menus_are_used_by_the_keyboard_alone() {
         window.key("Left");
     }
     window.key("Right");
-    let shown = window.wait_for("an arrow that goes right", |shown| shown["focused"] == "play normal");
+    let shown = window.wait_for("an arrow that goes right", |shown| shown["focused"] == "play 1");
     let items = shown["items"].as_array().expect("a list");
-    let rect = &items.iter().find(|item| item["name"] == "play normal").expect("the button")["rect"];
+    let rect = &items.iter().find(|item| item["name"] == "play 1").expect("the button")["rect"];
     let number = |at: usize| rect[at].as_f64().expect("a number");
     let (x, y) = (number(0) + number(2) / 2.0, number(1) - 2.5);
     window.next_frame();
