@@ -5,6 +5,7 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
+pub(super) use crate::canonical::{append, decode, encode};
 use crate::setup_data::{SetupData, SetupError};
 use sim::is_hidden;
 use sim::{PLAYERS_MAX, PlayerId, PlayerInput, SIMULATION_BUILD, SeatSetup, Setup, Tick, TickRate};
@@ -332,12 +333,6 @@ pub(super) fn encode_inputs(inputs: &[PlayerInput], to: &mut Vec<u8>) {
     }
 }
 
-/// Appends a value to `to`, which allocates only while it grows.
-#[expect(clippy::expect_used, reason = "memory is all it needs")]
-pub(super) fn append<T: Serialize>(value: &T, to: &mut Vec<u8>) {
-    *to = postcard::to_extend(value, core::mem::take(to)).expect("plain data encodes");
-}
-
 /// Inputs of one tick, in seat order.
 pub(super) type SeatInputs = ArrayVec<PlayerInput, PLAYERS_MAX>;
 
@@ -350,17 +345,6 @@ pub(super) fn decode_inputs(mut bytes: &[u8], seats: usize) -> Option<(SeatInput
         bytes = rest;
     }
     Some((inputs, bytes))
-}
-
-pub(super) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    append(value, &mut bytes);
-    bytes
-}
-
-/// Decodes a value whose encoding is exactly these bytes.
-pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
-    postcard::from_bytes(bytes).ok().filter(|value| encode(value) == bytes)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod against;
+mod canonical;
 mod command_json;
 mod cut;
 mod diff;

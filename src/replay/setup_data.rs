@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::{decode, encode};
+use crate::canonical::{decode, encode};
 use sim::{Map, RuleError, Rules, is_hidden};
 
 /// Encoded rules and map. They are opaque, so that those of another simulation build can still be carried;

@@ -1,4 +1,4 @@
-//! Rules and maps that travel from a host to a guest who has neither: foreign bytes, whoever sends them.
+//! Rules and maps that travel from a host to a guest who has neither: foreign bytes, from any host.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -258,7 +258,7 @@ fn ten_thousand_damaged_setups_are_refused_or_can_be_played() {
             let prints = SetupData::of_bytes(&bytes).and_then(|data| data.open(2).ok());
             let prints = prints.map_or((1, 2), |(rules, map)| (fingerprint(&*rules), fingerprint(&*map)));
             let meeting = meet(prints, Some(bytes), 1);
-            let is_told = match meeting.failed {
+            let is_named = match meeting.failed {
                 // The host of this test has another world.
                 Some(MatchError::StartState) => meeting.received.is_some(),
                 Some(MatchError::World(WorldError::Sent(_) | WorldError::Disguised)) => {
@@ -266,7 +266,7 @@ fn ten_thousand_damaged_setups_are_refused_or_can_be_played() {
                 }
                 _ => false,
             };
-            assert!(is_told, "{seed}: {meeting:?}");
+            assert!(is_named, "{seed}: {meeting:?}");
         }
     }
     assert!(unreadable > 1_000 && refused > 300 && played > 1_000, "{unreadable} {refused} {played}");

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::time::{Duration, Instant};
 
-use super::source::{BLOCK_FRAMES, RATE, Source};
+use super::mixer::BLOCK_FRAMES;
+use super::source::{RATE, Source};
 
 /// Buffer between mixer and loudspeaker, in microseconds.
 const LATENCY_US: c_uint = 25_000;

@@ -148,7 +148,7 @@ pub(super) fn samples_of(wav: &'static [u8]) -> &'static [[u8; 2]] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::sound::music::Instrument;
+    use crate::gui::sound::scores::Instrument;
 
     #[test]
     fn every_sound_file_has_the_expected_format() {

@@ -17,6 +17,7 @@ mod output;
 mod pulse;
 mod scores;
 mod source;
+mod voice;
 
 use crossbeam_channel::Sender;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Music: scores of a few sampled instruments, played in layers. The state of the match chooses the layers, which fade
 //! over bars. Nothing is a loop of samples, so that notes ring over every seam.
 
-use super::catalogue::{FILE_RATE, samples_of};
-use super::mixer::Voice;
+use super::catalogue::FILE_RATE;
 use super::scores::{LAYERS, Layer, Note, STEPS_PER_BAR};
+use super::voice::Voice;
 
 /// State of the match that the music follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,15 +35,6 @@ const BARS_OUT: f32 = 2.0;
 const BARS_TO_SILENCE: f32 = 0.4;
 /// Gain of a note of gain 1: music lies below the events of the match.
 const GAIN: f32 = 0.19;
-
-/// Sampled instrument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Instrument {
-    Bow,
-    Drum,
-    Strings,
-    Wood,
-}
 
 /// Player of the scores. Time is the number of frames played.
 pub(super) struct Music {
@@ -196,30 +187,6 @@ impl Music {
             *gain =
                 if *gain < to { (*gain + bars / BARS_IN).min(to) } else { (*gain - bars / bars_out).max(to) };
         }
-    }
-}
-
-impl Instrument {
-    #[cfg(test)]
-    pub(super) const ALL: [Self; 4] = [Self::Bow, Self::Drum, Self::Strings, Self::Wood];
-
-    pub(super) const fn wav(self) -> &'static [u8] {
-        match self {
-            Self::Bow => include_bytes!("../../../assets/sounds/music-bow.wav"),
-            Self::Drum => include_bytes!("../../../assets/sounds/music-drum.wav"),
-            Self::Strings => include_bytes!("../../../assets/sounds/music-string.wav"),
-            Self::Wood => include_bytes!("../../../assets/sounds/music-wood.wav"),
-        }
-    }
-
-    /// Returns the samples, and the position from -1, left, to 1, right.
-    fn sound(self) -> (&'static [[u8; 2]], f32) {
-        let side = match self {
-            Self::Bow | Self::Drum => 0.0,
-            Self::Strings => -0.2,
-            Self::Wood => 0.25,
-        };
-        (samples_of(self.wav()), side)
     }
 }
 

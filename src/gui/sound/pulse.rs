@@ -13,7 +13,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::source::{BLOCK_FRAMES, RATE, Source};
+use super::mixer::BLOCK_FRAMES;
+use super::source::{RATE, Source};
 
 /// Size of a frame, in bytes: two channels of 16 bits.
 const FRAME_BYTES: usize = 4;

@@ -2,7 +2,8 @@
 //! has bars of its own number, and many of its notes are left out in most passes, so that what is heard repeats after
 //! minutes only.
 
-use super::music::Instrument::{self, Bow, Drum, Strings, Wood};
+use self::Instrument::{Bow, Drum, Strings, Wood};
+use super::catalogue::samples_of;
 
 /// Number of eighth notes in a bar.
 pub(super) const STEPS_PER_BAR: u32 = 8;
@@ -58,7 +59,7 @@ const fn note(bar: u32, eighth: u32, instrument: Instrument, semitones: i8, gain
     Note { step: bar * STEPS_PER_BAR + eighth, instrument, semitones, gain, one_in: 1 }
 }
 
-/// Builds a note of one in so many passes.
+/// Builds a note of some passes only.
 const fn rare(one_in: u32, bar: u32, eighth: u32, instrument: Instrument, semitones: i8, gain: f32) -> Note {
     Note { one_in, ..note(bar, eighth, instrument, semitones, gain) }
 }
@@ -210,6 +211,39 @@ const fn chance(pass: u32, number: u32) -> u32 {
     let mixed = pass.wrapping_mul(0x9e37_79b9) ^ number.wrapping_mul(0x85eb_ca6b);
     let mixed = (mixed ^ mixed >> 16).wrapping_mul(0x7feb_352d);
     (mixed ^ mixed >> 15).wrapping_mul(0x846c_a68b) >> 8
+}
+
+/// Sampled instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Instrument {
+    Bow,
+    Drum,
+    Strings,
+    Wood,
+}
+
+impl Instrument {
+    #[cfg(test)]
+    pub(super) const ALL: [Self; 4] = [Self::Bow, Self::Drum, Self::Strings, Self::Wood];
+
+    pub(super) const fn wav(self) -> &'static [u8] {
+        match self {
+            Self::Bow => include_bytes!("../../../assets/sounds/music-bow.wav"),
+            Self::Drum => include_bytes!("../../../assets/sounds/music-drum.wav"),
+            Self::Strings => include_bytes!("../../../assets/sounds/music-string.wav"),
+            Self::Wood => include_bytes!("../../../assets/sounds/music-wood.wav"),
+        }
+    }
+
+    /// Returns the samples, and the position from -1, left, to 1, right.
+    pub(super) fn sound(self) -> (&'static [[u8; 2]], f32) {
+        let side = match self {
+            Self::Bow | Self::Drum => 0.0,
+            Self::Strings => -0.2,
+            Self::Wood => 0.25,
+        };
+        (samples_of(self.wav()), side)
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,6 @@ use super::{SharedMusic, SharedVolumes};
 
 /// Frames per second where the device does not say.
 pub(super) const RATE: u32 = 48_000;
-/// Maximum number of frames mixed in one block.
-pub(super) const BLOCK_FRAMES: usize = 480;
 /// Maximum number of queued sounds; further ones are dropped.
 pub(super) const QUEUE_MAX: usize = 256;
 /// Age at which a queued sound is dropped, as after the server has hung.

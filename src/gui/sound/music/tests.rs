@@ -1,5 +1,5 @@
 use super::*;
-use crate::gui::sound::source::BLOCK_FRAMES;
+use crate::gui::sound::mixer::BLOCK_FRAMES;
 
 const RATE: u32 = 48_000;
 const BAR: usize = (RATE / 1000 * STEP_MS * STEPS_PER_BAR) as usize;
