@@ -1,6 +1,7 @@
 //! One peer's match, advanced by its caller.
 
 mod ending;
+mod preparing;
 mod served;
 mod thread;
 
@@ -11,8 +12,8 @@ pub use self::thread::{Control, Finished, MatchThread, Progress};
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::clock::MatchClock;
-use super::controller::{Controller, ControllerChoice};
-use super::data::{received, rules_and_map, to_send, world_of};
+use super::controller::Controller;
+use super::data::{rules_and_map, to_send};
 use super::deviation::deviation;
 use super::history::History;
 use super::interpolated::Interpolated;
@@ -447,19 +448,6 @@ impl Match {
         }
     }
 
-    /// Plays by the rules and on the map that the host has sent.
-    fn receive_setup(&mut self, bytes: &[u8]) {
-        let Some(config) = self.session.config() else { return };
-        let given = (self.options.rules.as_ref(), self.options.map.as_ref());
-        match received(config, given, bytes) {
-            Ok((rules, map)) => {
-                self.events.tell([MatchEvent::Received(rules.clone(), map.clone())]);
-                (self.options.rules, self.options.map) = (Some(rules), Some(map));
-            }
-            Err(error) => self.fail(error.into()),
-        }
-    }
-
     /// Ends a match that cannot be played, and notifies the others.
     fn fail(&mut self, error: MatchError) {
         match &error {
@@ -467,40 +455,6 @@ impl Match {
             _ => self.session.leave(),
         }
         self.finished = Some(Err(error));
-    }
-
-    /// Builds the world before tick 0.
-    fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
-        let config = *self.session.config().expect("confirmed");
-        let MatchOptions { rules, map, first, .. } = &self.options;
-        let world = world_of(&config, &roster, rules.as_ref(), map.as_ref(), first.as_deref())?;
-        let player = self.session.player();
-        let choice = self.options.controller.unwrap_or(ControllerChoice::None);
-        let lies_behind = !self.options.prediction && self.session.is_served();
-        self.interpolated = lies_behind.then(|| Interpolated::new(&world));
-        self.controller = match &self.options.script {
-            Some(script) => Controller::Script(script.clone(), 0),
-            None => Controller::new(choice, player, &world),
-        };
-        self.roster = roster;
-        let hash = world.hash();
-        (self.world, self.state_hash) = (Some(world), Some(hash));
-        Ok(hash)
-    }
-
-    fn begin_recording(&mut self) {
-        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return };
-        if self.session.is_served() {
-            self.session.fetch_recording();
-            return self.recording.begin_copy(path.clone());
-        }
-        if self.session.has_come_back() {
-            self.events.tell([MatchEvent::RecordingStopped("the earlier ticks are not known here".into())]);
-            return;
-        }
-        let (me, started) = (Some(self.session.player()), self.options.started_unix_s);
-        let failed = self.recording.begin(path, world, &self.roster, me, started);
-        self.events.tell(failed);
     }
 
     /// Gives the commands of a probe or a script that are due.

@@ -87,7 +87,6 @@ impl Example {
                 let state = DesyncState::decode(bytes).map_err(|error| error.to_string())?;
                 Ok((vec![format!("{state:?}")], state.encode()))
             }
-            // Opaque to the protocol.
             ("MatchSetup", "body") => Ok((vec![format!("{} opaque bytes", bytes.len())], bytes.to_vec())),
             ("Ready", "body") => body::<Ready>(bytes),
             ("Seating", "body") => body::<Seating>(bytes),
@@ -584,8 +583,7 @@ fn a_part_of_an_example_is_refused_or_canonical() {
         }
         let longer = Example { bytes: [&example.bytes[..], &[0]].concat(), ..example };
         check_all(&longer.bytes);
-        // The difference of states that ends an update has its own end: tests/simulation/delta.rs. A state after a desync is
-        // whatever fills the message, and so is a setup.
+        // The last part of these fills the message; that of a difference of states has tests of its own.
         let has_own_end = ["GameStateUpdate", "DesyncState", "MatchSetup"].contains(&longer.message.as_str());
         assert!(longer.read().is_err() || has_own_end, "{} continues after its end", longer.message);
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Most lines of a function, from `fn` to its closing brace.
 const FUNCTION_LINES_MAX: usize = 70;
 /// Most lines of a source file.
-const FILE_LINES_MAX: usize = 620;
+const FILE_LINES_MAX: usize = 600;
 
 /// Most fields of a struct under `src/net`: what has more has several owners.
 const FIELDS_MAX: usize = 15;

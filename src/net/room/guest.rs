@@ -2,6 +2,8 @@
 //!
 //! Sans-IO, with the verbs of [`Host`](super::host::Host).
 
+mod leaving;
+
 use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 
@@ -18,7 +20,7 @@ use super::words::table_words;
 use crate::connection::keys::{CipherKind, SecretRng};
 use crate::connection::path::Trust;
 use crate::connection::signing::Signer;
-use crate::connection::{CLOSE_WITHIN, Closing, Connection, LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
+use crate::connection::{Closing, Connection, LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event, LinkStatus, Traffic};
 use crate::expected::Expected;
@@ -29,7 +31,7 @@ use crate::wire::architecture::Architecture;
 use crate::wire::chat_text::ChatText;
 use crate::wire::message::{
     Bye, Chat, Choice, Delivery, Lobby, MatchConfig, PacketId, Ready, Roster, Seating, Seats, Start, Token,
-    Unplayable, decode,
+    decode,
 };
 use sim::{PLAYERS_MAX, PlayerId, StateHash};
 
@@ -182,7 +184,7 @@ impl Guest {
         match self.phase {
             Phase::Agreed(_) | Phase::Playing | Phase::Closed => return,
             Phase::Waiting | Phase::Ready { .. } if self.give_up_at.is_some_and(|at| self.now >= at) => {
-                self.begin_leaving(End::NoAnswer);
+                self.begin_leaving(&Bye::Left { tick: 0 }, End::NoAnswer);
             }
             Phase::Leaving { end, until } if self.now >= until || self.peers.is_idle() => {
                 return self.close(end);
@@ -434,34 +436,6 @@ impl Guest {
         }
     }
 
-    fn on_bye(&mut self, bye: Bye) -> Handled {
-        let is_ready = matches!(self.phase, Phase::Ready { .. });
-        let end = match bye {
-            _ if matches!(self.phase, Phase::Leaving { .. }) => return Ok(()),
-            // After a match the room closes because a player has left.
-            Bye::Left { .. } if self.again.is_some() => End::Finished,
-            Bye::Left { .. } => End::PeerLeft(self.host()),
-            Bye::WaitOver => End::WaitOver,
-            Bye::Dropped => End::PeerLost(self.host()),
-            Bye::StartState if is_ready => End::StartState,
-            Bye::Unreachable { seat, other } if is_ready && !self.is_served() => {
-                End::Unreachable(seat, other)
-            }
-            Bye::Removed if self.again.is_none() => End::Removed,
-            Bye::Unready if self.again.is_none() => End::Unready,
-            _ => return Err(OutOfPlace),
-        };
-        self.close(self.ends_with(end));
-        Ok(())
-    }
-
-    /// Returns the end to report. Between two matches it is that of the last match, whatever ends the room but a server
-    /// that has waited in vain.
-    const fn ends_with(&self, end: End) -> End {
-        let is_between = self.again.is_some() && matches!(self.phase, Phase::Waiting);
-        if is_between && !matches!(end, End::WaitOver) { End::Finished } else { end }
-    }
-
     /// Whether tick 0 is agreed: the room becomes a match by [`Self::into_started`].
     #[must_use]
     pub const fn is_agreed(&self) -> bool {
@@ -511,36 +485,6 @@ impl Guest {
     #[must_use]
     pub const fn is_again(&self) -> bool {
         self.again.is_some()
-    }
-
-    /// This player leaves, and the host hears of it.
-    pub fn leave(&mut self) {
-        if !matches!(self.phase, Phase::Leaving { .. } | Phase::Closed) {
-            self.begin_leaving(self.ends_with(End::Left));
-        }
-    }
-
-    /// This player cannot play by the host's rules or on its map: it leaves, and the host hears why.
-    pub fn reject(&mut self, reason: Unplayable) {
-        if !matches!(self.phase, Phase::Leaving { .. } | Phase::Closed) {
-            self.say_goodbye(&Bye::Unplayable(reason), self.ends_with(End::Left));
-        }
-    }
-
-    fn begin_leaving(&mut self, end: End) {
-        self.say_goodbye(&Bye::Left { tick: 0 }, end);
-    }
-
-    fn say_goodbye(&mut self, bye: &Bye, end: End) {
-        self.peers.send(self.host(), PacketId::Bye, bye, &mut self.out);
-        self.phase = Phase::Leaving { end, until: self.now.plus(CLOSE_WITHIN) };
-    }
-
-    fn close(&mut self, end: End) {
-        if !matches!(self.phase, Phase::Closed) {
-            self.phase = Phase::Closed;
-            self.out.event(Event::Closed(end));
-        }
     }
 
     /// The player at this computer.

@@ -15,6 +15,8 @@ mod peer;
 #[path = "../../campaign/tests/hostile/room.rs"]
 mod room;
 mod targets;
+#[path = "../../campaign/tests/hostile/writer.rs"]
+mod writer;
 
 /// What the target of this name does with bytes.
 ///

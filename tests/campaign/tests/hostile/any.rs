@@ -10,9 +10,10 @@ use sim::{Command, Direction, HeroControl, KindId, Tick};
 
 use super::cases::play_all;
 use super::damage::{damaged, ragged};
-use super::draw::{Draw, Hints, Writer};
+use super::draw::Draw;
 use super::peer::Node;
 use super::room::{Room, TAG, Table, is_handshake};
+use super::writer::{Hints, Writer};
 
 /// One seed in this many is played with a real world, too.
 const REAL_ONE_IN: u64 = 200;

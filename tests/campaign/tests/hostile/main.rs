@@ -12,3 +12,4 @@ mod peer;
 mod room;
 #[path = "../../../fuzz/src/targets.rs"]
 mod targets;
+mod writer;
