@@ -23,20 +23,21 @@ use plan::Plan;
 use skill::Skill;
 use view::View;
 
-/// Skill level of a bot, each better than the one before. The differences are the columns of one table, in `skill.rs`.
+/// Skill level of a bot, each better than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BotLevel {
     /// For first matches: decides seldom, trains seldom, and leads its whole army from circle to circle.
     Easy,
-    /// One heap from circle to circle, that neither gathers nor retreats.
+    /// Leads its army in one heap, and neither gathers nor retreats.
     One,
-    /// Gathers when it is outnumbered, focuses fire and retreats, in one group.
+    /// Gathers and retreats when it is outnumbered, in one group.
     Two,
-    /// Sends a few minions to open circles, answers kinds, and its hero steps out of the way of arrows.
+    /// Focuses fire, counters the enemy's mix, sends a few minions to open circles, and its hero dodges attacks for which
+    /// it has time.
     Normal,
-    /// Faster, and presses a smaller advantage.
+    /// Like normal, but faster, and attacks with a smaller advantage.
     Four,
-    /// Reacts at once, dodges swords too, and presses every advantage.
+    /// Like that, but faster still: its hero dodges every attack it can.
     Hard,
 }
 

@@ -43,124 +43,88 @@ pub(super) struct Skill {
 impl Skill {
     /// Returns the skill of a level.
     pub(super) const fn of(level: BotLevel) -> &'static Self {
-        &LEVELS[level as usize]
+        match level {
+            BotLevel::Easy => &EASY,
+            BotLevel::One => &ONE,
+            BotLevel::Two => &TWO,
+            BotLevel::Normal => &NORMAL,
+            BotLevel::Four => &FOUR,
+            BotLevel::Hard => &HARD,
+        }
     }
 }
 
-/// Skills of the levels, in the order of [`BotLevel`].
-const LEVELS: [Skill; 6] = [
-    // Easy.
-    Skill {
-        reaction_ms: 600,
-        period_ms: 1500,
-        is_tactical: false,
-        focuses: false,
-        answers: true,
-        detachments: 0,
-        gather: (0, 0),
-        engage: 0,
-        push: 450,
-        deep: 400,
-        hurt: 0,
-        well: 0,
-        flight: 0,
-        side_steps: false,
-        trains_every_ms: 20_000,
-        lenient_s: 135,
-    },
-    // One.
-    Skill {
-        reaction_ms: 550,
-        period_ms: 1000,
-        is_tactical: false,
-        focuses: false,
-        answers: false,
-        detachments: 0,
-        gather: (0, 0),
-        engage: 0,
-        push: 450,
-        deep: 400,
-        hurt: 0,
-        well: 0,
-        flight: 0,
-        side_steps: false,
-        trains_every_ms: 9_000,
-        lenient_s: 0,
-    },
-    // Two.
-    Skill {
-        reaction_ms: 450,
-        period_ms: 700,
-        is_tactical: true,
-        focuses: false,
-        answers: false,
-        detachments: 0,
-        gather: (50, 60),
-        engage: 6,
-        push: 420,
-        deep: 350,
-        hurt: 10,
-        well: 40,
-        flight: 30,
-        side_steps: false,
-        trains_every_ms: 6_500,
-        lenient_s: 0,
-    },
-    // Normal.
-    Skill {
-        reaction_ms: 400,
-        period_ms: 500,
-        is_tactical: true,
-        focuses: true,
-        answers: true,
-        detachments: 1,
-        gather: (50, 60),
-        engage: 8,
-        push: 420,
-        deep: 350,
-        hurt: 10,
-        well: 40,
-        flight: 30,
-        side_steps: true,
-        trains_every_ms: 6_400,
-        lenient_s: 0,
-    },
-    // Four.
-    Skill {
-        reaction_ms: 250,
-        period_ms: 300,
-        is_tactical: true,
-        focuses: true,
-        answers: true,
-        detachments: 1,
-        gather: (50, 70),
-        engage: 10,
-        push: 250,
-        deep: 100,
-        hurt: 10,
-        well: 40,
-        flight: 30,
-        side_steps: true,
-        trains_every_ms: 5_000,
-        lenient_s: 0,
-    },
-    // Hard.
-    Skill {
-        reaction_ms: 100,
-        period_ms: 130,
-        is_tactical: true,
-        focuses: true,
-        answers: true,
-        detachments: 1,
-        gather: (50, 80),
-        engage: 11,
-        push: 150,
-        deep: 0,
-        hurt: 10,
-        well: 40,
-        flight: 30,
-        side_steps: true,
-        trains_every_ms: 0,
-        lenient_s: 0,
-    },
-];
+const NORMAL: Skill = Skill {
+    reaction_ms: 400,
+    period_ms: 500,
+    is_tactical: true,
+    focuses: true,
+    answers: true,
+    detachments: 1,
+    gather: (50, 60),
+    engage: 8,
+    push: 420,
+    deep: 350,
+    hurt: 10,
+    well: 40,
+    flight: 30,
+    side_steps: true,
+    trains_every_ms: 6_400,
+    lenient_s: 0,
+};
+
+const EASY: Skill = Skill {
+    reaction_ms: 600,
+    period_ms: 1500,
+    is_tactical: false,
+    focuses: false,
+    answers: true,
+    detachments: 0,
+    gather: (0, 0),
+    engage: 0,
+    push: 450,
+    deep: 400,
+    hurt: 0,
+    well: 0,
+    flight: 0,
+    side_steps: false,
+    trains_every_ms: 20_000,
+    lenient_s: 135,
+};
+
+const ONE: Skill =
+    Skill { reaction_ms: 550, period_ms: 1000, answers: false, trains_every_ms: 9_000, lenient_s: 0, ..EASY };
+
+const TWO: Skill = Skill {
+    reaction_ms: 450,
+    period_ms: 700,
+    focuses: false,
+    answers: false,
+    detachments: 0,
+    engage: 6,
+    side_steps: false,
+    trains_every_ms: 6_500,
+    ..NORMAL
+};
+
+const FOUR: Skill = Skill {
+    reaction_ms: 250,
+    period_ms: 300,
+    gather: (50, 70),
+    engage: 10,
+    push: 250,
+    deep: 100,
+    trains_every_ms: 5_000,
+    ..NORMAL
+};
+
+const HARD: Skill = Skill {
+    reaction_ms: 100,
+    period_ms: 130,
+    gather: (50, 80),
+    engage: 11,
+    push: 150,
+    deep: 0,
+    trains_every_ms: 0,
+    ..NORMAL
+};

@@ -8,14 +8,13 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::args::{CheckArguments, SeatInjection};
 use super::headless::progress_bar;
 use super::{address, console, paths};
-use lab::{CheckOptions, CheckReport, FirstDesync, Side, check, trace_file};
+use lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use net::{Architecture, InputDelay};
 use transport::DEFAULT_PORT;
 
@@ -33,8 +32,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     if arguments.fair && arguments.architecture != Architecture::P2p {
         bail!("--fair needs a match without a server; leave --architecture out");
     }
-    if let Some(file) = &arguments.trace {
-        check_trace(file, arguments.matches)?;
+    if arguments.trace.is_some() && arguments.matches != 1 {
+        bail!("--trace writes one match; leave --matches {} out", arguments.matches);
     }
     if arguments.is_virtual {
         return in_virtual_time::run(arguments);
@@ -55,16 +54,6 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let seconds = began.elapsed().as_secs_f64();
     console::print(arguments.json, || as_json(&report, seconds), || as_text(&report, seconds));
     Ok(console::found(report.first_desync.is_some()))
-}
-
-/// Refuses a trace of several matches, and a file that cannot be written.
-fn check_trace(file: &Path, matches: u32) -> anyhow::Result<()> {
-    if matches != 1 {
-        bail!("--trace writes one match; leave --matches {matches} out");
-    }
-    let first = trace_file(file, Some(0));
-    std::fs::File::create(&first).with_context(|| format!("cannot write the trace {}", first.display()))?;
-    Ok(())
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {

@@ -24,7 +24,7 @@ use net::{
     AuthString, ClientStatus, End, Entropy, Event, Roster, ServerConfig, ServerTick, Source, Stall,
     StallCause, Time, TimedInputs, Transmit,
 };
-use sim::{Command, GameState, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, StateHash, World, fingerprint};
+use sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World, fingerprint};
 use transport::clock::cpu_time_us;
 
 /// Options of a server for a match, other than its session.
@@ -100,8 +100,6 @@ pub struct Server {
     lasted: Duration,
     lateness: Histogram,
     trace: Trace,
-    /// Number of commands that have run, by player.
-    commands: [u32; PLAYERS_MAX],
     departed: Option<MatchOutcome>,
     finished: Option<Result<MatchOutcome, MatchError>>,
     events: MatchEvents,
@@ -184,7 +182,6 @@ impl Server {
             lasted: Duration::ZERO,
             lateness: Histogram::default(),
             trace,
-            commands: [0; PLAYERS_MAX],
             departed: None,
             finished: None,
             events: MatchEvents::default(),
@@ -365,7 +362,7 @@ impl Server {
         world.step(&due.timed.inputs);
         self.events.tell(MatchEvent::of_pauses(paused_before, world.state().pause()));
         let hash = world.hash();
-        trace_tick(&mut self.trace, &mut self.commands, (now, &due), &hash);
+        trace_tick(&mut self.trace, (now, &due), (world.state(), &hash));
         self.recording.record(&due.timed.inputs, &hash, world.state());
         self.session.report(now, &due.timed, &hash, world);
         if let Some(session) =
@@ -409,13 +406,8 @@ impl Server {
     }
 }
 
-/// Writes a tick that has run: its lateness, its commands and the hash after it.
-fn trace_tick(
-    trace: &mut Trace,
-    commands: &mut [u32; PLAYERS_MAX],
-    (now, due): (Time, &ServerTick),
-    hash: &StateHash,
-) {
+/// Writes a tick that has run and led to `state`: its lateness, its commands and the hash.
+fn trace_tick(trace: &mut Trace, (now, due): (Time, &ServerTick), (state, hash): (&GameState, &StateHash)) {
     let inputs = &due.timed.inputs;
     let (tick, late) = (inputs.tick, due.late);
     if late >= Stall::LEAST {
@@ -423,9 +415,9 @@ fn trace_tick(
         trace.stall(tick, &Stall { due: began, ran: now, peer: PlayerId::NONE, cause: StallCause::Computer });
     }
     for (player, input) in inputs.iter() {
-        for _ in input.commands.iter().filter(|command| command.is_given()) {
-            let id = commands[player.index()];
-            commands[player.index()] += 1;
+        let ran = input.commands.iter().filter(|command| command.is_given()).count() as u32;
+        let next = state.players.commands[player.index()];
+        for id in next.saturating_sub(ran)..next {
             trace.applied(&Applied { id, player, tick, at: now, shown: None });
         }
     }

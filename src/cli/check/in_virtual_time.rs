@@ -1,6 +1,7 @@
 //! `arena check --virtual`.
 
 use anyhow::Context as _;
+use std::fs::File;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
 use crate::cli::{console, paths, setup};
 use game::{EXEC_WAITS_MAX, Inject, data};
-use lab::{Matches, Shard, Side, VirtualOptions, VirtualReport, virtual_check};
+use lab::{Matches, Shard, Side, VirtualOptions, VirtualReport, trace_file, virtual_check};
 use net::Architecture;
 use sim::Tick;
 use transport::LinkSpec;
@@ -43,6 +44,10 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<VirtualOptions> {
     let usual_map = if peers > 2 { "quad" } else { "standard" };
     let map = data::map(arguments.map.as_deref().unwrap_or(usual_map.as_ref()))?;
     setup::seats_on(&map, peers)?;
+    if let Some(file) = &arguments.trace {
+        let first = trace_file(file, Some(0));
+        File::create(&first).with_context(|| format!("cannot write the trace {}", first.display()))?;
+    }
     let link = arguments.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
     Ok(VirtualOptions {
         architecture: arguments.architecture,

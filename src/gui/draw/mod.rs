@@ -122,18 +122,20 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Builds a scene without any player input.
-    pub(crate) fn of(view: &'a game::View, alpha: f32, time_s: f32) -> Self {
-        // While the match is paused nothing moves.
-        let alpha = if view.previous.clock() == view.current.clock() { 1.0 } else { alpha };
+    /// Builds a scene of a match as a spectator sees it, between these states.
+    pub(crate) const fn watched(
+        setup: &'a sim::Setup,
+        previous: &'a sim::GameState,
+        current: &'a sim::GameState,
+    ) -> Self {
         Self {
-            setup: &view.setup,
-            previous: &view.previous,
-            current: &view.current,
-            alpha,
-            time_s,
-            me: view.me,
-            names: &view.names,
+            setup,
+            previous,
+            current,
+            alpha: 1.0,
+            time_s: 0.0,
+            me: None,
+            names: &[],
             selected: &[],
             hovered: None,
             drag: None,
@@ -145,6 +147,14 @@ impl<'a> Scene<'a> {
             is_core_hit: false,
             training: None,
         }
+    }
+
+    /// Builds a scene of a view without any player input.
+    pub(crate) fn of(view: &'a game::View, alpha: f32, time_s: f32) -> Self {
+        // While the match is paused nothing moves.
+        let alpha = if view.previous.clock() == view.current.clock() { 1.0 } else { alpha };
+        let watched = Self::watched(&view.setup, &view.previous, &view.current);
+        Self { alpha, time_s, me: view.me, names: &view.names, ..watched }
     }
 }
 

@@ -19,12 +19,12 @@ const LIGHT: f32 = 0.3;
 /// Time for which the edge of the table keeps a colour, in seconds, and the width of its glow in tiles.
 const EDGE_S: f32 = 1.6;
 const EDGE: f32 = 1.6;
-/// Maximum distance by which the table is shaken, in pixels at 1280 x 720.
+/// Maximum shake of the picture, in pixels at 1280 x 720.
 const SHAKE_MAX_PX: f32 = 10.0;
 /// Swings of a shaken table per second.
 const SWINGS: f32 = 11.0;
 /// Maximum number of moments kept; the oldest are dropped first.
-const MOST: usize = 16;
+const MOMENTS_MAX: usize = 16;
 /// Shares of a core's hit points at which it cracks.
 const CRACKS: [f32; 3] = [0.75, 0.5, 0.25];
 /// Time before sudden death in which the edge begins to glow, and after its beginning in which it reaches its full
@@ -41,7 +41,7 @@ const TONGUES: u16 = 9;
 
 /// Kind of a moment with weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum MomentKind {
     CircleTaken,
     HeroDied,
     CoreCracked,
@@ -57,7 +57,7 @@ struct Strength {
     light: (f32, f32),
 }
 
-impl What {
+impl MomentKind {
     const fn strength(self) -> Strength {
         let (shake, light) = match self {
             Self::CircleTaken => ((1.5, 0.2), (5.5, 0.9)),
@@ -71,7 +71,7 @@ impl What {
 }
 
 struct Moment {
-    what: What,
+    kind: MomentKind,
     at: Vec2,
     /// Time, in ticks.
     since: f32,
@@ -101,11 +101,11 @@ impl Weight {
         for happened in events.iter() {
             match happened.event {
                 Event::Death { owner, control: ControlBehaviour::Player, at, .. } => {
-                    self.add(What::HeroDied, point(at.x, at.y), current.team_of(owner), (now, hz));
+                    self.add(MomentKind::HeroDied, point(at.x, at.y), current.team_of(owner), (now, hz));
                 }
                 Event::Capture { circle, player } => {
                     let at = setup.map.circles.get(usize::from(circle)).map_or(Vec2::ZERO, |&at| milli(at));
-                    self.add(What::CircleTaken, at, current.team_of(player), (now, hz));
+                    self.add(MomentKind::CircleTaken, at, current.team_of(player), (now, hz));
                 }
                 _ => {}
             }
@@ -114,33 +114,33 @@ impl Weight {
         for player in current.player_ids() {
             let [before, after] =
                 [previous, current].map(|state| state.cores.hp[player.index()] as f32 / whole);
-            let what = match (before > after, after <= 0.0) {
-                (true, true) => What::CoreFell,
+            let kind = match (before > after, after <= 0.0) {
+                (true, true) => MomentKind::CoreFell,
                 (true, false) if CRACKS.iter().any(|&crack| before >= crack && after < crack) => {
-                    What::CoreCracked
+                    MomentKind::CoreCracked
                 }
                 _ => continue,
             };
             let at = setup.map.bases.get(player.index()).map_or(Vec2::ZERO, |&at| milli(at));
-            self.add(what, at, current.team_of(player), (now, hz));
+            self.add(kind, at, current.team_of(player), (now, hz));
         }
         let begins = setup.tick_rate.ticks_in_ms(setup.rules.sudden_death_ms) as f32;
         let before = previous.clock().0 as f32;
         if !setup.rules.endless && (before..now).contains(&(begins - 1.0)) {
-            self.add(What::SuddenDeath, Vec2::ZERO, u8::MAX, (now, hz));
+            self.add(MomentKind::SuddenDeath, Vec2::ZERO, u8::MAX, (now, hz));
         }
     }
 
-    fn add(&mut self, what: What, at: Vec2, team: u8, (now, hz): (f32, f32)) {
+    fn add(&mut self, kind: MomentKind, at: Vec2, team: u8, (now, hz): (f32, f32)) {
         let is_free = self.lit_at.is_none_or(|before| now - before >= LIGHT_EVERY_S * hz);
-        let is_lit = what.strength().light.1 > 0.0 && is_free;
+        let is_lit = kind.strength().light.1 > 0.0 && is_free;
         if is_lit {
             self.lit_at = Some(now);
         }
-        if self.moments.len() == MOST {
+        if self.moments.len() == MOMENTS_MAX {
             self.moments.pop_front();
         }
-        self.moments.push_back(Moment { what, at, since: now, team, is_lit });
+        self.moments.push_back(Moment { kind, at, since: now, team, is_lit });
     }
 
     /// Returns the offset of the shaken table, in pixels.
@@ -149,7 +149,7 @@ impl Weight {
             return Vec2::ZERO;
         }
         let offsets = self.moments.iter().enumerate().map(|(number, moment)| {
-            let (px, lasts) = moment.what.strength().shake;
+            let (px, lasts) = moment.kind.strength().shake;
             let age = view.age(moment.since);
             if !(0.0..lasts).contains(&age) {
                 return Vec2::ZERO;
@@ -168,7 +168,7 @@ impl Weight {
             return;
         }
         for moment in self.moments.iter().filter(|moment| moment.is_lit) {
-            let (radius, lasts) = moment.what.strength().light;
+            let (radius, lasts) = moment.kind.strength().light;
             let share = view.age(moment.since) / lasts;
             if (0.0..1.0).contains(&share) {
                 let radius = radius * (0.5 + 0.5 * ease_out(share)) * view.tile;
@@ -332,8 +332,8 @@ mod tests {
         backlog
     }
 
-    fn kinds(weight: &Weight) -> Vec<What> {
-        weight.moments.iter().map(|moment| moment.what).collect()
+    fn kinds(weight: &Weight) -> Vec<MomentKind> {
+        weight.moments.iter().map(|moment| moment.kind).collect()
     }
 
     #[test]
@@ -343,14 +343,14 @@ mod tests {
         let core =
             |share: f32| move |state: &mut GameState| state.cores.hp[1] = (whole as f32 * share) as i32;
         let capture = Event::Capture { circle: 0, player: PlayerId(0) };
-        let table: [(Weight, &[What]); 7] = [
+        let table: [(Weight, &[MomentKind]); 7] = [
             (after(100, &[], nothing).0, &[]),
-            (after(100, &[hero_dies()], nothing).0, &[What::HeroDied]),
-            (after(100, &[capture], nothing).0, &[What::CircleTaken]),
+            (after(100, &[hero_dies()], nothing).0, &[MomentKind::HeroDied]),
+            (after(100, &[capture], nothing).0, &[MomentKind::CircleTaken]),
             (after(100, &[], core(0.9)).0, &[]),
-            (after(100, &[], core(0.7)).0, &[What::CoreCracked]),
-            (after(100, &[], core(0.0)).0, &[What::CoreFell]),
-            (after(300 * 60, &[], nothing).0, &[What::SuddenDeath]),
+            (after(100, &[], core(0.7)).0, &[MomentKind::CoreCracked]),
+            (after(100, &[], core(0.0)).0, &[MomentKind::CoreFell]),
+            (after(300 * 60, &[], nothing).0, &[MomentKind::SuddenDeath]),
         ];
         for (weight, expected) in table {
             assert_eq!(kinds(&weight), expected);
@@ -386,7 +386,7 @@ mod tests {
         let mut weight = Weight::default();
         let mut lit = Vec::new();
         for tick in 600..780 {
-            weight.add(What::HeroDied, Vec2::ZERO, 0, (tick as f32, 60.0));
+            weight.add(MomentKind::HeroDied, Vec2::ZERO, 0, (tick as f32, 60.0));
             lit.extend(weight.moments.back().filter(|last| last.is_lit).map(|_| tick));
         }
         assert!(lit.len() > 3, "some are lit");

@@ -387,23 +387,10 @@ impl Row {
         let setup = self.screens.setup();
         let picture = &self.pictures[player];
         let scene = Scene {
-            setup,
-            previous: picture,
-            current: picture,
-            alpha: 1.0,
             time_s: now,
             me: Some(PlayerId(player as u8)),
             names,
-            selected: &[],
-            hovered: None,
-            drag: None,
-            pointer_order: None,
-            base_selected: false,
-            alert: None,
-            goal: None,
-            net: None,
-            is_core_hit: false,
-            training: None,
+            ..Scene::watched(setup, picture, picture)
         };
         Panel {
             place,

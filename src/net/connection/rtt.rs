@@ -26,8 +26,9 @@ const LATEST: usize = 8;
 /// it.
 const UNANSWERED_MAX: usize = 64;
 
-/// Longest time by which one ping overtakes another on its way.
-const OVERTAKEN_MAX: Duration = Duration::from_secs(1);
+/// Longest reordering of pings that is measured: how much later than another a ping may have been sent whose answer
+/// comes first.
+const REORDERED_MAX: Duration = Duration::from_secs(1);
 
 impl Rtt {
     /// A ping is sent.
@@ -40,11 +41,11 @@ impl Rtt {
 
     /// Handles the answer to the ping sent at `left`, and returns the round-trip time. `None` if no such ping
     /// is unanswered: a peer may answer late, but cannot choose what it answers. Pings that were sent long before an
-    /// answered one are forgotten: somebody held one of them up, or it was sent again by the network.
+    /// answered one are forgotten: they were lost, or held up on the way.
     pub(crate) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
         let at = self.unanswered.iter().position(|&ping| ping == left)?;
         self.unanswered.remove(at);
-        self.unanswered.retain(|&mut ping| left.since(ping) < OVERTAKEN_MAX);
+        self.unanswered.retain(|&mut ping| left.since(ping) < REORDERED_MAX);
         let sample = now.since(left);
         self.is_interrupted = false;
         self.observe(sample);
@@ -155,7 +156,7 @@ mod tests {
         }
         assert_eq!(rtt.answer(ms(1_650), ms(1_600)), Some(Duration::from_millis(50)));
         assert_eq!(rtt.answer(ms(5_000), ms(500)), None, "sent 1.1 s before");
-        assert_eq!(rtt.answer(ms(1_700), ms(1_000)), Some(Duration::from_millis(700)), "overtaken by 0.6 s");
+        assert_eq!(rtt.answer(ms(1_700), ms(1_000)), Some(Duration::from_millis(700)), "reordered by 0.6 s");
         assert!(rtt.timeout(Duration::ZERO) < Duration::from_secs(1));
     }
 

@@ -22,7 +22,7 @@ const NUMBERED_EVERY: Duration = Duration::from_millis(130);
 /// What is played.
 #[derive(Clone, Debug)]
 pub struct CampaignOptions {
-    /// Who runs the world. With a server no fault ends the match of one client.
+    /// Architecture. With a server no fault ends the match of one client.
     pub architecture: Architecture,
     /// How many matches; their seeds count up from `seed`.
     pub matches: u32,

@@ -174,8 +174,8 @@ impl Scenario {
         }
     }
 
-    /// What the seed brings to a match of `length` that begins as the `steady` one. With a server nothing comes that may
-    /// end the match of one client.
+    /// Draws the faults of a match of `length` that begins as the `steady` one. With a server none may end the match of
+    /// one client.
     #[must_use]
     pub fn from_seed(seed: u64, length: Duration, steady: Self) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -29,25 +29,7 @@ fn lines_while(map: &str, teams: &[u8], change: impl Fn(&mut GameState), is_core
     change(&mut state);
     let camera = Camera::whole(&setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
     [Some(PlayerId(0)), Some(PlayerId(1)), None].map(|me| {
-        let scene = Scene {
-            setup: &setup,
-            previous: &state,
-            current: &state,
-            alpha: 1.0,
-            time_s: 0.0,
-            me,
-            names: &[],
-            selected: &[],
-            hovered: None,
-            drag: None,
-            pointer_order: None,
-            base_selected: false,
-            alert: None,
-            goal: None,
-            net: None,
-            is_core_hit,
-            training: None,
-        };
+        let scene = Scene { me, is_core_hit, ..Scene::watched(&setup, &state, &state) };
         line(&View::new(&camera, &scene, Rect::new(0.0, 0.0, 1280.0, 720.0))).0
     })
 }

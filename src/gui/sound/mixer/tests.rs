@@ -207,43 +207,6 @@ fn music_has_a_volume_of_its_own() {
     assert!(heard(Volumes { music: 50, ..FULL }) < heard(FULL) / 3.0);
 }
 
-/// Compares the cost of a minute with and without music, in turn: `cargo test -- --ignored cost`.
-#[test]
-#[ignore = "measures time"]
-fn cost_of_music() {
-    let cost = |state: MusicState, music: u8, hits: bool| {
-        let mut mixer = Mixer::new(RATE);
-        mixer.set_music(state);
-        let began = std::time::Instant::now();
-        let mut out = [[0; 2]; BLOCK_FRAMES];
-        for turn in 0..6_000_usize {
-            if hits && turn.is_multiple_of(4) {
-                mixer.start(&start(Kind::ALL[turn / 4 % Kind::ALL.len()]));
-            }
-            mixer.mix(&mut out, Volumes { music, ..FULL });
-        }
-        began.elapsed().as_secs_f64() * 1000.0 / 60.0
-    };
-    let mut rows = [[f64::MAX; 2]; 4];
-    for _ in 0..5 {
-        for (row, (state, hits)) in [
-            (MusicState::Calm, false),
-            (MusicState::Calm, true),
-            (MusicState::Danger, true),
-            (MusicState::SuddenDeath, false),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            rows[row][0] = rows[row][0].min(cost(state, 0, hits));
-            rows[row][1] = rows[row][1].min(cost(state, 100, hits));
-        }
-    }
-    for [without, with] in rows {
-        println!("ms a second: without music {without:.3}, with {with:.3}, ratio {:.2}", with / without);
-    }
-}
-
 #[test]
 fn mixing_allocates_nothing() {
     let mut mixer = Mixer::new(RATE);

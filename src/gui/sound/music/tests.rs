@@ -111,27 +111,3 @@ fn layers_have_their_numbers() {
     assert!(LAYERS.iter().enumerate().all(|(number, (layer, _))| *layer as usize == number));
     assert!(MusicState::ALL.iter().enumerate().all(|(number, state)| *state as usize == number));
 }
-
-/// Writes a minute of a match's music, for the ear and for plots: raw stereo of 48 kHz, 16 bits.
-#[test]
-#[ignore = "writes a file"]
-fn a_minute_of_a_match() {
-    let mut music = Music::new(RATE);
-    let mut bytes = Vec::new();
-    for (state, seconds) in [
-        (MusicState::Calm, 18),
-        (MusicState::Contact, 12),
-        (MusicState::Danger, 12),
-        (MusicState::Silent, 3),
-        (MusicState::SuddenDeath, 9),
-        (MusicState::Victory, 12),
-    ] {
-        music.set(state);
-        for side in played(&mut music, seconds * RATE as usize).into_iter().flatten() {
-            bytes.extend(((side * 32_767.0) as i16).to_le_bytes());
-        }
-    }
-    let file = std::env::temp_dir().join("minute-of-music.raw");
-    std::fs::write(&file, bytes).expect("a file");
-    println!("{}", file.display());
-}

@@ -38,8 +38,8 @@ const START_APART_MAX: Duration = Duration::from_secs(10);
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
-/// Longest time until inputs that are not acknowledged are sent again while the match stands: it stands for as long as a
-/// burst of losses lasts that is counted in datagrams, and a few inputs are small.
+/// Longest time until unacknowledged inputs are resent while the match stands. Some bursts of losses last for a number of
+/// datagrams, so a sender that resends seldom would prolong them; the few inputs are small.
 const AGAIN_MAX: Duration = Duration::from_millis(200);
 
 /// A peer's state while ticks run.

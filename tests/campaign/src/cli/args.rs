@@ -87,7 +87,7 @@ pub(crate) struct FaultsArguments {
     /// Write a trace of each peer of the match, as `arena check --trace` does; for one match.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Who simulates; with a server, all seats are clients.
+    /// Architecture; with a server, all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
 }
@@ -107,7 +107,7 @@ pub(crate) struct LinkArguments {
 pub(crate) struct AdversaryArguments {
     #[command(flatten)]
     pub(crate) played: PlayedArguments,
-    /// Who simulates; with a server, all seats are clients.
+    /// Architecture; with a server, all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
     /// Break this rule in all matches: the adversary must find it.
@@ -119,7 +119,7 @@ pub(crate) struct AdversaryArguments {
 pub(crate) struct MutationsArguments {
     #[command(flatten)]
     pub(crate) played: PlayedArguments,
-    /// Who simulates; with a server, all seats are clients.
+    /// Architecture; with a server, all seats are clients.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
     /// Break only this rule; may be given several times.
