@@ -56,7 +56,7 @@ pub struct VirtualSetup {
     pub numbered_every: Option<Duration>,
     /// Desync to inject, and its seat.
     pub inject: Option<(usize, Inject)>,
-    /// Trace of the match: one file for each node, by [`trace_file`](super::trace_file). Those that cannot be created
+    /// Trace of the match: one file for each node, by [`trace_file`]. Those that cannot be created
     /// are left out.
     pub trace: Option<PathBuf>,
 }

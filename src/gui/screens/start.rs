@@ -90,7 +90,7 @@ impl StartScreen {
         heading(page, "hero about", row(17.0, 8.0), &about_hero);
         next = self.return_or_learn(context, page, row(ROW, 10.0)).or(next);
         let has_learned = context.settings.has_learned || context.settings.has_won;
-        heading(page, "against", row(17.0, 5.0), "Play against the computer");
+        heading(page, "against", row(17.0, 5.0), "Play against the computer, from easy to hard");
         let levels = row(ROW, 10.0);
         // The recommended opponent is easy until the first win; there is none before the tutorial.
         let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
