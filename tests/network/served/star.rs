@@ -28,6 +28,7 @@ pub(crate) const HEADERS: usize = 28;
 pub(crate) fn legions() -> Arc<Rules> {
     let rules = data::rules("endless").expect("built in");
     let mut rules = (*rules).clone();
+    rules.name = "legions".into();
     for (minion, start) in rules.minions.iter_mut().zip([66, 33]) {
         (minion.unit.hp, minion.start) = (30_000, start);
     }
