@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{DataError, Decimal, Opening, Source, Title, Turning, Whole};
+use super::values::{Decimal, Opening, Title, Turning, Whole};
+use super::{DataError, Source};
 use sim::{
     AttackBehaviour, Glyph, Heroes, KINDS_MAX, KeyLabel, KindName, MinionRules, Minions, Rules, UnitRules,
 };
