@@ -29,7 +29,7 @@ fn wrong_use_is_one_line_and_exit_2() {
         (&["join", "no-such-host.invalid", "--headless"], "no such host"),
         (&["join", "127.0.0.1:9", "--headless", "--wait=0.3"], "no answer from 127.0.0.1:9 within 0.3 s"),
         (&["join", "127.0.0.1:9", "--headless", "--wait=0.3"], "`arena doctor 127.0.0.1:9`"),
-        (&["join", "10.9.8.7:99999", "--headless"], "\"99999\" is no UDP port"),
+        (&["join", "10.9.8.7:99999", "--headless"], "\"99999\" is not a UDP port"),
         (&["join", "::1", "--headless", "--bind=0.0.0.0"], "leave --bind out"),
         (&["join", "--headless", "--no-discovery"], "needs an address"),
         (&["host", "--headless", "--port=0", "--map=nowhere"], "nowhere"),
