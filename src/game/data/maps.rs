@@ -233,7 +233,7 @@ mod tests {
             ("min = [-1, 4]", "min = [0.5, 4]", "at least a tile"),
             ("at = [14, -5]", "at = [14, -6]", "no counterpart"),
             ("at = [-14, 5]", "at = [-33, 5]", "not on the map"),
-            ("name = ", "x = 1\nname = ", "unknown field"),
+            ("name = ", "x = 1\nname = ", "unknown key"),
         ] {
             let error = map_error(STANDARD_MAP, from, to);
             assert!(error.contains(why), "{to}: {error}");

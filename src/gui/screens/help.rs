@@ -23,7 +23,7 @@ const COLUMNS: [(&str, f32); 8] = [
     ("price", 0.30),
     ("hit points", 0.40),
     ("damage", 0.52),
-    ("every", 0.62),
+    ("cooldown", 0.62),
     ("reach, tiles", 0.72),
     ("tiles a second", 0.86),
 ];

@@ -21,7 +21,7 @@ use transport::discovery::Browser;
 
 const ROW: f32 = 42.0;
 /// Distance of a match's name from the middle of its row, above the line with its map and rules.
-const LIFT: f32 = 8.0;
+const LIFT: f32 = 10.0;
 /// Time without a match after which the screen gives advice, in seconds.
 const ADVICE_AFTER_S: f64 = 5.0;
 
@@ -276,7 +276,7 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, is_own: b
         }
         if let Some(setup) = setup {
             let [(_, left), (_, right), ..] = COLUMNS;
-            let at = pos2(row.left() + left * row.width(), row.bottom() - 4.0);
+            let at = pos2(row.left() + left * row.width(), row.bottom() - 2.0);
             let (style, width) = ((theme::SMALL, theme::QUIET), (right - left - 0.01) * row.width());
             page.open_ended(&format!("{name} setup"), at, Align2::LEFT_BOTTOM, style, &setup, width);
         }

@@ -73,7 +73,9 @@ impl StartScreen {
             Rect::from_min_max(plate.left_top() - vec2(0.0, 66.0), plate.right_top() - vec2(0.0, 8.0));
         page.plate("title plate", above);
         let (at, style) = (above.left_center() + vec2(18.0, 0.0), (theme::TITLE, theme::TEXT));
-        page.text("title", at, Align2::LEFT_CENTER, style, "Mini RTS Arena", above.width() - 36.0);
+        page.within("title plate", |page| {
+            page.text("title", at, Align2::LEFT_CENTER, style, "Mini RTS Arena", above.width() - 36.0);
+        });
         page.plate("menu", plate);
         page.within("menu", |page| self.rows(context, page, plate.shrink(18.0)))
     }
