@@ -19,17 +19,17 @@ const LIST_ONE_IN: u64 = 10;
 
 #[test]
 fn any_message_in_any_phase_ends_no_process() {
-    play_all(1, |seed| play_session(&mut Draw::new(seed)));
+    play_all(1, |seed| play_session(&mut Draw::of(&[], seed)));
 }
 
 #[test]
 fn any_message_to_a_match_with_a_world_ends_no_process() {
-    play_all(MATCH_ONE_IN, |seed| play_match(&mut Draw::new(seed)));
+    play_all(MATCH_ONE_IN, |seed| play_match(&mut Draw::of(&[], seed)));
 }
 
 #[test]
 fn any_datagram_to_a_list_of_rooms_ends_no_process() {
-    play_all(LIST_ONE_IN, |seed| play_list(&mut Draw::new(seed)));
+    play_all(LIST_ONE_IN, |seed| play_list(&mut Draw::of(&[], seed)));
 }
 
 fn number(name: &str, else_is: u64) -> u64 {

@@ -132,8 +132,9 @@ fn room(draw: &mut Draw) -> RoomId {
 }
 
 fn names(draw: &mut Draw) -> SetupNames {
-    let mut name =
-        || SetupName::shortened(draw.pick(&["duel", "Zwei Hügel", &"x".repeat(48)])).expect("a name");
+    let long = "x".repeat(48);
+    let texts = ["duel", "Zwei Hügel", &long];
+    let mut name = || SetupName::shortened(draw.pick::<&str>(&texts)).expect("a name");
     SetupNames { rules: name(), map: name() }
 }
 
