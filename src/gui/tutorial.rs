@@ -226,7 +226,7 @@ fn words_of(step: Step) -> Vec<Word> {
 
 const fn reason_of(step: Step) -> &'static str {
     match step {
-        Step::Walk => "You are the large one with the pennant. You strike enemies that come near, unasked.",
+        Step::Walk => "You are the large one with the pennant. You strike nearby enemies automatically.",
         Step::Circle => "Circles give points. More units take them faster.",
         Step::Train => "They cost supply and appear in the nearest circle that you hold.",
         Step::Send => {
