@@ -116,7 +116,7 @@ fn split(text: &str) -> anyhow::Result<(&str, Option<&str>)> {
             Some(port) => Ok((host, Some(port.trim()))),
             None if rest.is_empty() => Ok((host, None)),
             None if rest.bytes().all(|c| c.is_ascii_digit()) => Ok((host, Some(rest))),
-            None => bail!("{rest:?} after the bracket is no port: give one as in [{host}]:{DEFAULT_PORT}"),
+            None => bail!("{rest:?} after the bracket is not a port: give one as in [{host}]:{DEFAULT_PORT}"),
         };
     }
     // A bare IPv6 address contains colons itself.
@@ -127,7 +127,7 @@ fn split(text: &str) -> anyhow::Result<(&str, Option<&str>)> {
     match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') => Ok((host, Some(port.trim()))),
         Some(_) => {
-            bail!("{text:?} is no IPv6 address; with a port it is written as in [fd00::1]:{DEFAULT_PORT}")
+            bail!("{text:?} is not an IPv6 address; with a port it is written as [fd00::1]:{DEFAULT_PORT}")
         }
         None => Ok(match text.rsplit_once(' ') {
             Some((host, port)) if is_number(port) => (host.trim(), Some(port)),
@@ -139,7 +139,7 @@ fn split(text: &str) -> anyhow::Result<(&str, Option<&str>)> {
 fn read_port(port: &str, host: &str) -> anyhow::Result<u16> {
     let host = if host.is_empty() { "the address" } else { host };
     port.parse().ok().filter(|&port| port > 0).with_context(|| {
-        format!("{port:?} is no UDP port: give one from 1 to 65535, or {host} alone for {DEFAULT_PORT}")
+        format!("{port:?} is not a UDP port: give one from 1 to 65535, or {host} alone for {DEFAULT_PORT}")
     })
 }
 
@@ -158,7 +158,8 @@ fn read_host(host: &str) -> anyhow::Result<Host> {
         return Ok(Host::Ip(ip));
     }
     if let Some((ip, interface)) = host.split_once('%') {
-        let ip: Ipv6Addr = ip.parse().ok().with_context(|| format!("{ip:?} before % is no IPv6 address"))?;
+        let ip: Ipv6Addr =
+            ip.parse().ok().with_context(|| format!("{ip:?} before % is not an IPv6 address"))?;
         ensure!(!interface.is_empty(), "{host:?} names no interface after %; give one, such as {ip}%eth0");
         // Only a link-local address exists on several interfaces.
         return Ok(if ip.is_unicast_link_local() {
@@ -170,7 +171,7 @@ fn read_host(host: &str) -> anyhow::Result<Host> {
     let is_numeric = host.bytes().all(|c| c.is_ascii_digit() || c == b'.');
     ensure!(
         !is_numeric,
-        "{host:?} is no IPv4 address: that has four numbers from 0 to 255, such as 192.168.1.20"
+        "{host:?} is not an IPv4 address, which has four numbers from 0 to 255, such as 192.168.1.20"
     );
     ensure!(!host.contains(' '), "{host:?} is neither an address nor a name: a name has no spaces");
     Ok(Host::Name(host.to_owned()))
@@ -264,24 +265,24 @@ mod tests {
             ("", "contains no address"),
             (" \" ", "contains no address"),
             ("udp://", "contains no address"),
-            ("10.9.0.1:0", "no UDP port"),
-            ("10.9.0.1:70000", "no UDP port"),
-            ("10.9.0.1:", "no UDP port"),
-            ("10.9.0.1:x", "no UDP port"),
-            ("10.9.0.1:-1", "no UDP port"),
-            ("10.9.0", "no IPv4 address"),
-            ("10.9.0.256", "no IPv4 address"),
-            ("010.9.0.1", "no IPv4 address"),
-            ("4124", "no IPv4 address"),
+            ("10.9.0.1:0", "not a UDP port"),
+            ("10.9.0.1:70000", "not a UDP port"),
+            ("10.9.0.1:", "not a UDP port"),
+            ("10.9.0.1:x", "not a UDP port"),
+            ("10.9.0.1:-1", "not a UDP port"),
+            ("10.9.0", "not an IPv4 address"),
+            ("10.9.0.256", "not an IPv4 address"),
+            ("010.9.0.1", "not an IPv4 address"),
+            ("4124", "not an IPv4 address"),
             ("0.0.0.0", "all addresses"),
             ("[::]:4124", "all addresses"),
             ("255.255.255.255", "a single machine"),
             ("ff02::1", "a single machine"),
             ("[::1", "closing bracket"),
-            ("[::1]x", "no port"),
-            ("fd00::1::2", "no IPv6 address"),
+            ("[::1]x", "not a port"),
+            ("fd00::1::2", "not an IPv6 address"),
             ("fe80::1%", "no interface"),
-            ("x%eth0", "no IPv6 address"),
+            ("x%eth0", "not an IPv6 address"),
             ("ann@10.9.0.1", "user name"),
             ("10.9.0.1/join", "unexpected \"join\" after"),
             ("two words", "no spaces"),

@@ -18,7 +18,7 @@ use game::{ControllerChoice, ExecOptions};
 use lab::Shard;
 use lab::compare::{CellSpec, Experiment, Topology};
 use net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
-use sim::{PLAYERS_MAX, TickRate};
+use sim::{GameState, PLAYERS_MAX, TickRate};
 
 pub(crate) use check::CheckArguments;
 #[cfg(feature = "gui")]
@@ -428,22 +428,28 @@ impl std::str::FromStr for Injection {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (tick, field) = text.split_once(':').unwrap_or((text, "units[0].hp"));
-        let tick = tick.parse().ok().filter(|_| !field.is_empty() && !field.contains(':'));
-        let found = tick.map(|tick| Self { tick, field: field.to_owned() });
-        found.ok_or_else(|| {
-            "expected TICK or TICK:FIELD, such as 600:units[0].hp; the seat is this player's".into()
-        })
+        let tick =
+            tick.parse().ok().filter(|_| !field.is_empty() && !field.contains(':')).ok_or_else(|| {
+                "expected TICK or TICK:FIELD, such as 600:units[0].hp; the seat is this player's".to_owned()
+            })?;
+        GameState::check_path(field).map_err(|error| error.to_string())?;
+        Ok(Self { tick, field: field.to_owned() })
     }
 }
+
+/// Form of a [`SeatInjection`].
+const SEAT_INJECTION: &str = "expected TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1";
 
 impl std::str::FromStr for SeatInjection {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.splitn(3, ':').collect();
-        let what = parts[..parts.len().min(2)].join(":").parse().ok();
-        let seat = parts.get(2).map_or(Some(1), |seat| seat.parse().ok());
-        let found = what.zip(seat).map(|(what, seat)| Self { what, seat });
-        found.ok_or_else(|| "expected TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1".into())
+        let [tick, more @ ..] = &parts[..] else { return Err(SEAT_INJECTION.into()) };
+        let seat = more.get(1).map_or(Some(1), |seat| seat.parse().ok());
+        let has_form = tick.parse::<u32>().is_ok() && more.first() != Some(&"");
+        let seat = seat.filter(|_| has_form).ok_or(SEAT_INJECTION)?;
+        let what = parts[..parts.len().min(2)].join(":").parse()?;
+        Ok(Self { what, seat })
     }
 }
 
@@ -490,7 +496,7 @@ fn seconds(text: &str) -> Result<Seconds, String> {
     seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
 }
 
-/// A wait without end, as far as people are concerned; all clocks can still add it.
+/// Wait of `forever`: a hundred years, short enough that no clock overflows when it is added.
 pub(crate) const FOREVER: Seconds = Seconds::from_secs(100 * 365 * 86_400);
 
 fn wait(text: &str) -> Result<Seconds, String> {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::args::{CheckArguments, SeatInjection};
 use super::headless::progress_bar;
 use super::{address, console, paths};
+use game::phrase::counted;
 use lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use net::{Architecture, InputDelay};
 use transport::DEFAULT_PORT;
@@ -48,7 +49,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
         Side::Connecting(address) => logln!("joining the check at {address}"),
     }
     let bar = progress_bar(Some(options.matches));
-    bar.set_message(format!("matches of {} ticks", options.ticks));
+    bar.set_message(format!("matches of {}", counted(options.ticks, "tick", "ticks")));
     let report = check(&options, |over| bar.set_position(u64::from(over)))?;
     bar.finish_and_clear();
     let seconds = began.elapsed().as_secs_f64();
@@ -176,11 +177,10 @@ fn as_text(report: &CheckReport, seconds: f64) -> String {
     let outcomes: Vec<String> =
         report.outcomes.iter().map(|(outcome, count)| format!("{count} x {outcome}")).collect();
     let mut text = format!(
-        "{}: {} match{}, {} ticks compared in {seconds:.1} s; {}",
+        "{}: {}, {} compared in {seconds:.1} s; {}",
         verdict(report),
-        report.matches,
-        if report.matches == 1 { "" } else { "es" },
-        report.ticks_compared,
+        counted(report.matches, "match", "matches"),
+        counted(report.ticks_compared, "tick", "ticks"),
         outcomes.join(", ")
     );
     if let Some(desync) = &report.first_desync {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use self::journal::Journal;
 use super::args::CompareArguments;
 use super::console::{self, found, print, progress_of_parts};
+use game::phrase::counted;
 use game::text_file;
 use lab::compare::{
     Analysis, LinkTrace, MatchRow, RealOptions, RealStudy, Recorded, STUDY_BYTES_MAX, Size, Study,
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         console::wrote(file, journal::write_study(file, &study).map(drop));
     }
     if let Some(shard) = arguments.shard {
-        outln!("shard {shard}: {} matches", study.rows.len());
+        outln!("shard {shard}: {}", counted(study.rows.len(), "match", "matches"));
         return Ok(ExitCode::SUCCESS);
     }
     let cells = summarize(&study.rows);

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::args::DiscoverArguments;
 use super::{console, output};
+use game::phrase::counted;
 use transport::discovery::Browser;
 
 /// Searches for a while, then lists the matches.
@@ -17,7 +18,8 @@ pub(crate) fn run(arguments: &DiscoverArguments) -> anyhow::Result<ExitCode> {
     }
     let (rooms, beyond) = (browser.rooms(), browser.beyond());
     if beyond > 0 {
-        logln!("{beyond} more matches answer, but the list ends with {}", rooms.len());
+        let more = counted(beyond, "more match answers", "more matches answer");
+        logln!("{more}, but the list ends with {}", rooms.len());
     }
     let text = || match &rooms[..] {
         [] => "no matches on the LAN".into(),

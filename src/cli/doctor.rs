@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::args::DoctorArguments;
 use super::{address, console, output, setup};
+use game::phrase::{counted, joined};
 use net::discovery::FoundBy;
 use sim::SIMULATION_BUILD;
 use transport::discovery::{Asked, Diagnosis, Heard, diagnose};
@@ -69,15 +70,17 @@ fn as_text(found: &Diagnosis) -> String {
     for (to, result) in &found.broadcasts {
         line("sent", result.as_ref().map_or_else(|error| format!("{to}: {error}"), |()| to.to_string()));
     }
-    line("heard", format!("{} own broadcasts", found.heard_self));
+    line("heard", counted(found.heard_self, "own broadcast", "own broadcasts"));
     for (ip, heard) in &found.others {
         let Heard { queries, beacons, unreadable, .. } = heard;
-        line("heard", format!("{ip}: {queries} queries, {beacons} beacons, {unreadable} unreadable"));
+        let queries = counted(*queries, "query", "queries");
+        let beacons = counted(*beacons, "beacon", "beacons");
+        line("heard", format!("{ip}: {queries}, {beacons}, {unreadable} unreadable"));
     }
     let ways: Vec<_> = found.found_self.iter().map(FoundBy::as_str).collect();
     line(
         "own match",
-        if ways.is_empty() { "not found".into() } else { "found by ".to_owned() + &ways.join(" and ") },
+        if ways.is_empty() { "not found".into() } else { "found by ".to_owned() + &joined(&ways) },
     );
     if let Some(asked) = &found.asked {
         let says = asked.rtt.map(|rtt| format!("answers in {:.1} ms", milliseconds(rtt)));

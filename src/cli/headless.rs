@@ -14,6 +14,7 @@ use super::console::{self, log_above};
 use super::kept_seats::{self, KeptSeat, SeatKeeper, abandoned_seats, token_text};
 use super::local::LocalMatch;
 use super::{address, output, paths, setup};
+use game::phrase::{counted, joined};
 use game::{Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary};
 use net::Refusal;
 use net::discovery::{Beacon, Room};
@@ -94,7 +95,7 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
         let kind = if is_locked { "open match with a room code" } else { "open match" };
         let (seconds, others) = (game.wait().as_secs_f64(), passed_over(&others));
         format!(
-            "found no {kind} on the LAN within {seconds} s{others}; is one hosted? Its address can be given, too"
+            "found no {kind} on the LAN within {seconds} s{others}; host one with `arena host`, or give its address"
         )
     })
 }
@@ -490,8 +491,8 @@ fn flag_that_helps(error: &MatchError) -> Option<&'static str> {
 fn too_few_came(waited: Duration, lobby: Option<&LastLobby>) -> anyhow::Error {
     let seconds = waited.as_secs_f64();
     let free = lobby.map_or(0, |(_, lobby)| lobby.seats.iter().filter(|seat| seat.is_none()).count());
-    let seats = if free == 1 { "seat" } else { "seats" };
-    let came = names(lobby, |_| true).map(|names| format!("{names} came, {free} {seats} stayed free"));
+    let free = counted(free, "seat", "seats");
+    let came = names(lobby, |_| true).map(|names| format!("{names} came, {free} stayed free"));
     let came = came.unwrap_or_else(|| "nobody came".into());
     anyhow!(
         "not all seats were taken within {seconds} s: {came}; --wait SECONDS waits longer, and `arena doctor` says \
@@ -504,8 +505,8 @@ fn names(lobby: Option<&LastLobby>, is_such: impl Fn(&LobbySeat) -> bool) -> Opt
     let (own, lobby) = lobby?;
     let others = lobby.seats.iter().enumerate().filter(|(seat, _)| *seat != own.index());
     let such = others.filter_map(|(_, seat)| seat.as_ref()).filter(|seat| is_such(seat));
-    let names: Vec<String> = such.map(|taken| taken.seat.name.to_string()).collect();
-    (!names.is_empty()).then(|| names.join(", "))
+    let names: Vec<&str> = such.map(|taken| taken.seat.name.as_str()).collect();
+    (!names.is_empty()).then(|| joined(&names))
 }
 
 /// Ensures that a missed injection is not mistaken for a missed desync.
@@ -514,10 +515,10 @@ fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()>
     let is_planted = inject.tick < summary.ticks || summary.outcome == MatchOutcome::Interrupted;
     anyhow::ensure!(
         is_planted,
-        "--inject-desync: nothing was injected, because the match ended before tick {}: {} after {} ticks",
+        "--inject-desync: nothing was injected, because the match ended before tick {}: {} after {}",
         inject.tick,
         summary.outcome.as_str(),
-        summary.ticks
+        counted(summary.ticks, "tick", "ticks")
     );
     Ok(())
 }

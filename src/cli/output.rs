@@ -8,6 +8,7 @@ use std::path::Path;
 use super::console::shown;
 use super::paths;
 use bot::{PlayerCounts, PlayerReport};
+use game::phrase::{clock, counted, joined};
 use game::{Finished, MatchOutcome, MatchSheet, Percentiles, SeatResult, ServerSummary, Summary};
 use net::discovery::Room;
 use net::{ClientStatus, DropCounts, PlayerName};
@@ -95,7 +96,9 @@ fn bot_json(report: &PlayerReport) -> Value {
 fn bot_text(report: Option<&PlayerReport>) -> String {
     report.map_or_else(String::new, |report| {
         let PlayerCounts { thinks, late, invalid, refused } = report.counts;
-        format!("bot: {thinks} thinks, {late} late, {invalid} invalid; {refused} commands refused\n")
+        let [thinks, refused] = [(thinks, "think", "thinks"), (refused, "command", "commands")]
+            .map(|(n, one, many)| counted(n, one, many));
+        format!("bot: {thinks}, {late} late, {invalid} invalid; {refused} refused\n")
     })
 }
 
@@ -184,24 +187,32 @@ pub(crate) fn sheet_line(sheet: &MatchSheet) -> String {
     let room = sheet.room.as_ref().map_or_else(String::new, |room| format!(" of {room}"));
     let names: Vec<&str> =
         sheet.winners.iter().map(|player| sheet.seats[player.index()].name.as_str()).collect();
-    let won = if names.is_empty() { "nobody won".into() } else { format!("{} won", names.join(" and ")) };
+    let won = if names.is_empty() { "nobody won".into() } else { format!("{} won", joined(&names)) };
     let seat = |result: &SeatResult| {
         let left = result.left_at.map_or_else(String::new, |tick| format!(", left at tick {tick}"));
         let SeatResult { name, score, deaths, captures, .. } = result;
-        format!("{name} {score} points, {deaths} units lost, {captures} circles taken{left}")
+        format!(
+            "{name} {}, {}{left}",
+            counted(*score, "point", "points"),
+            losses((*deaths).into(), (*captures).into())
+        )
     };
     let seats: Vec<String> = sheet.seats.iter().map(seat).collect();
-    let seconds = sheet.lasted.as_secs();
     format!(
-        "match{room} on {} by {} rules, seed {}: {won} by {} after {}:{:02}; {}",
+        "match{room} on {} by {} rules, seed {}: {won} by {} after {}; {}",
         sheet.map,
         sheet.rules,
         sheet.seed,
         sheet.outcome.as_str(),
-        seconds / 60,
-        seconds % 60,
+        clock(sheet.lasted.as_secs()),
         seats.join("; ")
     )
+}
+
+/// Formats the numbers of units lost and circles taken.
+fn losses(deaths: u32, captures: u32) -> String {
+    let lost = counted(deaths, "unit", "units");
+    format!("{lost} lost, {} taken", counted(captures, "circle", "circles"))
 }
 
 /// Formats the drop counts by cause.
@@ -214,9 +225,9 @@ pub(crate) fn server_text(summary: &ServerSummary) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{}: {} ticks, state {}",
+        "{}: {}, state {}",
         summary.outcome.as_str(),
-        summary.ticks,
+        counted(summary.ticks, "tick", "ticks"),
         hex(summary.hash.whole)
     );
     for client in &summary.clients {
@@ -238,13 +249,13 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     let seconds = f64::from(summary.ticks) / f64::from(summary.config.tick_rate.hz());
     let who = |player: usize| summary.roster.get(player).map_or("?", |seat| seat.name.as_str());
     let winners: Vec<&str> = summary.winners.iter().map(|player| who(player.index())).collect();
-    let won = if winners.is_empty() { "nobody won".into() } else { format!("{} won", winners.join(" and ")) };
+    let won = if winners.is_empty() { "nobody won".into() } else { format!("{} won", joined(&winners)) };
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{}: {won} after {} ticks ({seconds:.1} s), seed {}, state {}",
+        "{}: {won} after {} ({seconds:.1} s), seed {}, state {}",
         summary.outcome.as_str(),
-        summary.ticks,
+        counted(summary.ticks, "tick", "ticks"),
         summary.config.seed,
         hex(summary.hash.whole)
     );
@@ -252,7 +263,8 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     let scores: Vec<String> = scores.map(|(player, score)| format!("{} {score}", who(player))).collect();
     let _ = writeln!(text, "score: {}", scores.join(", "));
     let [commands, deaths, captures] = summary.counts;
-    let _ = writeln!(text, "you: {commands} commands, {deaths} units lost, {captures} circles taken");
+    let commands = counted(commands, "command", "commands");
+    let _ = writeln!(text, "you: {commands}, {}", losses(deaths, captures));
     let latency = |name, found: Option<Percentiles>| {
         found.map_or_else(String::new, |found| {
             format!("{name} after {:.1} ms (p95 {:.1})", found.p50, found.p95)
@@ -268,9 +280,9 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
     let rtt_us = finished.link.and_then(|link| link.rtt_us).unwrap_or(0);
     let _ = writeln!(
         text,
-        "network: RTT {:.1} ms, {} stalls of {:.0} ms together, {:.1} kbit/s up",
+        "network: RTT {:.1} ms, {} of {:.0} ms in total, {:.1} kbit/s up",
         rtt_us as f64 / 1000.0,
-        summary.stalls.0,
+        counted(summary.stalls.0, "stall", "stalls"),
         summary.stalls.1 as f64 / 1000.0,
         finished.traffic.bytes_sent as f64 * 8.0 / 1000.0 / seconds.max(1.0)
     );
@@ -307,11 +319,23 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
 /// Formats matches on the LAN as a table.
 pub(crate) fn room_table(rooms: &[Room]) -> Table {
     let mut table = Table::new();
-    table.set_header(["name", "address", "architecture", "players", "ping", "version", "found by"]);
+    table.set_header([
+        "name",
+        "map",
+        "rules",
+        "address",
+        "architecture",
+        "players",
+        "ping",
+        "version",
+        "found by",
+    ]);
     for room in rooms {
         let lock = if room.locked { ", locked" } else { "" };
         table.add_row([
             room.name.to_string(),
+            room.names.map_or_else(String::new, |names| names.map.to_string()),
+            room.names.map_or_else(String::new, |names| names.rules.to_string()),
             room.address.to_string(),
             room.architecture.to_string(),
             format!("{} of {}{lock}", room.players, room.seats),
@@ -328,6 +352,8 @@ pub(crate) fn rooms_json(rooms: &[Room]) -> Value {
     let room = |room: &Room| {
         json!({
             "name": room.name.as_str(),
+            "map": room.names.map(|names| names.map.to_string()),
+            "rules": room.names.map(|names| names.rules.to_string()),
             "address": room.address.to_string(),
             "architecture": room.architecture.as_str(),
             "players": room.players,

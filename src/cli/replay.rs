@@ -15,6 +15,7 @@ use super::headless::progress_bar;
 use super::paths;
 use super::{FAILED, FOUND};
 use game::data;
+use game::phrase::counted;
 use replay::{OpenError, ReplayHeader, ReplayInfo, ReplaySeat, Verdict, VerifyReport};
 use sim::{ControlBehaviour, KindName, Tick};
 
@@ -87,7 +88,8 @@ fn verified(file: &Path, report: &VerifyReport) -> Looked {
         "x_real_time": report.x_real_time,
         "reason": report.reason,
     });
-    let mut text = format!("{}: {verdict}, {} ticks", file.display(), report.ticks);
+    let ticks = counted(report.ticks, "tick", "ticks");
+    let mut text = format!("{}: {verdict}, {ticks}", file.display());
     if report.verdict == Verdict::Equal {
         text += &format!(" at {:.0} x real time", report.x_real_time);
     } else {
@@ -143,7 +145,8 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
         "recorder": header.and_then(|header| header.recorder).map(|player| player.0),
         "seats": header.map(seats),
     });
-    let mut text = format!("{}: {verdict}, {} ticks ({seconds:.1} s)", file.display(), info.ticks);
+    let ticks = counted(info.ticks, "tick", "ticks");
+    let mut text = format!("{}: {verdict}, {ticks} ({seconds:.1} s)", file.display());
     if let Some(header) = header {
         let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
         text += &format!(

@@ -13,6 +13,7 @@ use super::args::{
 use super::headless::{self, LastLobby, announce, tell_line};
 use super::setup::Prepared;
 use super::{console, output, setup};
+use game::phrase::counted;
 use game::{MatchError, MatchSheet, Progress, ServerControl, ServerProgress, ServerSummary, ServerThread};
 use net::discovery::Beacon;
 use net::{PlayerName, Token};
@@ -27,7 +28,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     console::on_interrupt(thread.control(), || ServerControl::Leave)?;
     console::count_terminations();
     let announcer = announce(&arguments.network, Some(beacon))?;
-    logln!("waiting for {} players; Ctrl-C leaves", arguments.table.players);
+    logln!("waiting for {}; Ctrl-C leaves", counted(arguments.table.players, "player", "players"));
     let mut journal = Journal { arguments: &arguments, port, series: Series::default(), lobby: None };
     watch(&thread, announcer, &mut journal);
     journal.end(&thread.join())
@@ -173,7 +174,7 @@ impl Journal<'_> {
     fn end(&mut self, result: &Result<ServerSummary, MatchError>) -> anyhow::Result<ExitCode> {
         match result {
             Ok(summary) => self.add(summary),
-            // It was told to end between two matches.
+            // A signal ended the server between two matches.
             Err(MatchError::NotBegun) if self.series.number > 0 => {}
             Err(error) => {
                 let (json, waited) = (self.arguments.json, self.arguments.wait());

@@ -14,20 +14,24 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrayvec::ArrayVec;
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use serde::de::DeserializeOwned;
 
+use super::phrase::joined;
 use super::text_file::{self, TextError};
 use crate::text_file::Escaped;
 use maps::parse_map;
+use net::discovery::{SetupName, SetupNames};
 use net::message::Unplayable;
-use net::{MatchConfig, Roster};
-use replay::{SetupData, SetupError};
+use net::{Host, MatchConfig, Roster};
+use plain_words::in_plain_words;
+use replay::{EXTENSION, HeaderError, OpenError, Replay, SetupData, SetupError};
 use rules::parse_rules;
-use sim::{GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, World, fingerprint};
+use sim::{GameState, Ground, Map, Rules, SeatSetup, Setup, World, fingerprint};
 
 mod maps;
+mod plain_words;
 mod rules;
+mod values;
 
 const RULES: [(&str, &str); 2] = [
     ("standard", include_str!("../../assets/rules/standard.toml")),
@@ -56,12 +60,22 @@ pub const DATA_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// The file cannot be read.
-    #[error("{} is neither built in nor a file that can be read: {source}", Escaped(file))]
+    #[error("{} is neither built in ({built_in} are) nor a file that can be read: {source}", Escaped(file))]
     Read {
         /// Name or path as given.
         file: String,
+        /// Names of what is built in.
+        built_in: String,
         /// Cause.
         source: TextError,
+    },
+    /// The file is a recording whose rules and map cannot be used.
+    #[error("{}: {source}", Escaped(file))]
+    Recording {
+        /// Path as given.
+        file: String,
+        /// Cause.
+        source: RecordedError,
     },
     /// The content is invalid.
     #[error("{}:{line}: {}: {}", Escaped(file), Escaped(field), Escaped(message))]
@@ -77,30 +91,84 @@ pub enum DataError {
     },
 }
 
-/// Returns the built-in rules of this name, else those in the file at this path.
+/// Reason why the rules and the map of a recording cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Another simulation build recorded it, or they are out of range.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// They have the name of built-in ones and other content.
+    #[error("its {what} named {name} are not the built-in ones of that name: guests would refuse them")]
+    Disguised {
+        /// Rules or map.
+        what: &'static str,
+        /// Their name.
+        name: String,
+    },
+}
+
+/// Returns the built-in rules of this name, else those in the file at this path, which may be a recording.
 ///
 /// # Errors
 /// If there are none, or they are not valid.
 pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
     let name_or_path = name_or_path.as_ref();
-    let text = text(RULES.iter().chain([&TUTORIAL_RULES]), name_or_path)?;
+    if let Some(recorded) = recorded(name_or_path, |Setup { rules, .. }| {
+        let is_disguised = Origin::of_rules(&rules) == Origin::Disguised;
+        if is_disguised { Err(("rules", rules.name.clone())) } else { Ok(rules) }
+    }) {
+        return recorded;
+    }
+    let text = text(&RULES, &TUTORIAL_RULES, name_or_path)?;
     let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
     let rules = parse_rules(&source)?;
     source.refuse_disguised(Origin::of_rules(&rules))?;
     Ok(Arc::new(rules))
 }
 
-/// Returns the built-in map of this name, else the one in the file at this path.
+/// Returns the built-in map of this name, else the one in the file at this path, which may be a recording.
 ///
 /// # Errors
 /// If there is none, or it is not valid.
 pub fn map(name_or_path: impl AsRef<Path>) -> Result<Arc<Map>, DataError> {
     let name_or_path = name_or_path.as_ref();
-    let text = text(MAPS.iter().chain([&TUTORIAL_MAP]), name_or_path)?;
+    if let Some(recorded) = recorded(name_or_path, |Setup { map, .. }| {
+        // Every second match of a series was recorded with the sides swapped.
+        let both = [Arc::new(map.with_sides_swapped()), map];
+        let [swapped, own] = both.each_ref().map(|map| Origin::of_map(map));
+        let [unswapped, map] = both;
+        match (own, swapped) {
+            (Origin::Disguised, Origin::BuiltIn) => Ok(unswapped),
+            (Origin::Disguised, _) => Err(("map", map.name.clone())),
+            _ => Ok(map),
+        }
+    }) {
+        return recorded;
+    }
+    let text = text(&MAPS, &TUTORIAL_MAP, name_or_path)?;
     let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
     let map = parse_map(&source)?;
     source.refuse_disguised(Origin::of_map(&map))?;
     Ok(Arc::new(map))
+}
+
+/// Reads rules or map of the match that a recording is of, which [`Replay`] checks as the bytes of strangers; `None` for
+/// a file that is not named like a recording. `choose` returns what and whose name it refuses.
+fn recorded<T>(
+    path: &Path,
+    choose: impl FnOnce(Setup) -> Result<T, (&'static str, String)>,
+) -> Option<Result<T, DataError>> {
+    let is_recording = path.extension().is_some_and(|it| it == EXTENSION);
+    is_recording.then(|| {
+        let open = || {
+            let setup = Replay::open(path)?.header().setup()?;
+            choose(setup).map_err(|(what, name)| RecordedError::Disguised { what, name })
+        };
+        open().map_err(|source| DataError::Recording { file: path.to_string_lossy().into_owned(), source })
+    })
 }
 
 /// Returns all built-in rules except those of the [`TUTORIAL`].
@@ -161,15 +229,24 @@ impl Origin {
     }
 }
 
-/// Encodes rules and a map for guests who may have neither; `None` if both are built in.
-pub(super) fn to_send(
+/// Tells a room the rules and the map of its next match: their names, and for guests who may have neither the data,
+/// unless both are built in.
+pub(super) fn announce(
+    room: &mut Host,
     config: &MatchConfig,
     rules: Option<&Arc<Rules>>,
     map: Option<&Arc<Map>>,
-) -> Option<Box<[u8]>> {
-    let (Some(rules), Some(map)) = rules_and_map(config, rules, map) else { return None };
+) {
+    let (Some(rules), Some(map)) = rules_and_map(config, rules, map) else {
+        return room.set_setup(config.map, None, None);
+    };
+    let names = SetupName::shortened(&rules.name).and_then(|rules| {
+        let map = SetupName::shortened(&map.name)?;
+        Ok(SetupNames { rules, map })
+    });
     let is_built_in = (Origin::of_rules(&rules), Origin::of_map(&map)) == (Origin::BuiltIn, Origin::BuiltIn);
-    (!is_built_in).then(|| SetupData::new(&rules, &map).to_bytes().into())
+    let data = (!is_built_in).then(|| SetupData::new(&rules, &map).to_bytes().into());
+    room.set_setup(config.map, names.ok(), data);
 }
 
 /// Decodes the rules and the map that a host has sent for this match; the map may be that of the next one. If they are
@@ -309,15 +386,18 @@ fn find<T: serde::Serialize>(
     given.cloned().into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }
 
-fn text<'a>(
-    mut embedded: impl Iterator<Item = &'a (&'a str, &'a str)>,
-    name_or_path: &Path,
-) -> Result<String, DataError> {
-    if let Some((_, text)) = embedded.find(|(name, _)| name_or_path.as_os_str() == *name) {
+/// Returns the text of this name from those that are listed, or the unlisted one, else that of the file at this path.
+fn text(listed: &[(&str, &str)], unlisted: &(&str, &str), name_or_path: &Path) -> Result<String, DataError> {
+    if let Some((_, text)) =
+        listed.iter().chain([unlisted]).find(|(name, _)| name_or_path.as_os_str() == *name)
+    {
         return Ok((*text).to_owned());
     }
-    text_file::read(name_or_path, DATA_BYTES_MAX)
-        .map_err(|source| DataError::Read { file: name_or_path.to_string_lossy().into_owned(), source })
+    text_file::read(name_or_path, DATA_BYTES_MAX).map_err(|source| {
+        let file = name_or_path.to_string_lossy().into_owned();
+        let names: Vec<&str> = listed.iter().map(|(name, _)| *name).collect();
+        DataError::Read { file, built_in: joined(&names), source }
+    })
 }
 
 /// Text and its origin, for errors.
@@ -330,7 +410,8 @@ impl Source<'_> {
     fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
         toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            let invalid = self.invalid(at, error.message());
+            let message = error.message();
+            let invalid = self.invalid(at, in_plain_words(message));
             let key = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
             match (key, invalid) {
                 // It stands nowhere: the line is that where its table begins.
@@ -365,119 +446,6 @@ impl Source<'_> {
             field: line.split('=').next().unwrap_or_default().trim().to_owned(),
             message: message.to_string(),
         }
-    }
-}
-
-// Types of values, each with its range, so that an error names the line.
-
-/// Name of rules or of a map.
-struct Title(String);
-
-impl<'de> Deserialize<'de> for Title {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let title = String::deserialize(deserializer)?;
-        let length = title.len();
-        if !(1..=RULES_NAME_MAX).contains(&length) {
-            return Err(D::Error::custom(format_args!("{length} bytes are not from 1 to {RULES_NAME_MAX}")));
-        }
-        if title.contains(char::is_control) {
-            return Err(D::Error::custom("it has control characters"));
-        }
-        Ok(Self(title))
-    }
-}
-
-impl From<Title> for String {
-    fn from(title: Title) -> Self {
-        title.0
-    }
-}
-
-/// Decimal number from `MIN` to `MAX`, all in thousandths.
-#[derive(Clone, Copy)]
-struct Decimal<const MIN: i32, const MAX: i32>(i32);
-
-/// Integer from `MIN` to `MAX`.
-#[derive(Clone, Copy)]
-struct Whole<const MIN: i32, const MAX: i32>(i32);
-
-/// Number as written in the file.
-struct Number;
-
-impl Visitor<'_> for Number {
-    type Value = f64;
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a number")
-    }
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<f64, E> {
-        Ok(value)
-    }
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<f64, E> {
-        i32::try_from(value).map(f64::from).map_err(|_| E::custom(format_args!("{value} is out of range")))
-    }
-}
-
-impl<'de, const MIN: i32, const MAX: i32> Deserialize<'de> for Decimal<MIN, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = deserializer.deserialize_any(Number)?;
-        let (least, most) = (f64::from(MIN) / 1000.0, f64::from(MAX) / 1000.0);
-        if !(least..=most).contains(&value) {
-            return Err(D::Error::custom(format_args!("{value} is not from {least} to {most}")));
-        }
-        let milli = (value * 1000.0).round() as i32;
-        // The two are equal exactly if the file's decimal has no more than three places.
-        if f64::from(milli) / 1000.0 != value {
-            return Err(D::Error::custom(format_args!("{value} has more than three decimal places")));
-        }
-        Ok(Self(milli))
-    }
-}
-
-impl<'de, const MIN: i32, const MAX: i32> Deserialize<'de> for Whole<MIN, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = i64::deserialize(deserializer)?;
-        match i32::try_from(value) {
-            Ok(value) if (MIN..=MAX).contains(&value) => Ok(Self(value)),
-            _ => Err(D::Error::custom(format_args!("{value} is not from {MIN} to {MAX}"))),
-        }
-    }
-}
-
-macro_rules! into_integers {
-    ($number:ident: $($integer:ty),*) => {$(
-        impl<const MIN: i32, const MAX: i32> From<$number<MIN, MAX>> for $integer {
-            fn from(number: $number<MIN, MAX>) -> Self {
-                const {
-                    let (min, max) = (<$integer>::MIN as i64, <$integer>::MAX as i64);
-                    assert!(MIN as i64 >= min && MAX as i64 <= max);
-                }
-                number.0 as Self
-            }
-        }
-    )*};
-}
-into_integers!(Whole: u8, i16, u16, u32, i32);
-into_integers!(Decimal: u32, i32);
-
-/// Opening angle of an arc in degrees; the rules store half of it in 65,536ths of a turn.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Opening(Decimal<1_000, 180_000>);
-
-impl From<Opening> for u16 {
-    fn from(opening: Opening) -> Self {
-        (i64::from(opening.0.0).saturating_mul(65_536) / 720_000) as Self
-    }
-}
-
-/// Degrees per second; the rules store 65,536ths of a turn per second.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Turning(Decimal<10_000, 5_000_000>);
-
-impl From<Turning> for u32 {
-    fn from(turning: Turning) -> Self {
-        (i64::from(turning.0.0).saturating_mul(65_536) / 360_000) as Self
     }
 }
 
@@ -547,8 +515,10 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn a_missing_file_is_named_with_what_is_built_in() {
         let error = rules("no/such.toml").expect_err("no file").to_string();
-        assert!(error.starts_with("no/such.toml is neither"), "{error}");
+        assert!(error.starts_with("no/such.toml is neither built in (standard and endless are)"), "{error}");
+        let error = map("duell").expect_err("no map").to_string();
+        assert!(error.starts_with("duell is neither built in (standard, duel and quad are)"), "{error}");
     }
 }

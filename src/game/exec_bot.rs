@@ -230,7 +230,7 @@ fn read_answer(line: &[u8], asked: Tick, rules: &Rules) -> Result<Option<Command
     }
     let read = |command: serde_json::Value| {
         let shown = command.to_string();
-        command_from_json(command, rules).map_err(|why| format!("{} is no command: {why}", quoted(&shown)))
+        command_from_json(command, rules).map_err(|why| format!("{} is not a command: {why}", quoted(&shown)))
     };
     answer.commands.into_iter().map(read).collect::<Result<_, _>>().map(Some)
 }

@@ -20,6 +20,7 @@ mod measures;
 mod node;
 mod options;
 mod outcome;
+pub mod phrase;
 mod predictor;
 mod recent;
 mod recording;

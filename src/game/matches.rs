@@ -13,7 +13,7 @@ use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::clock::MatchClock;
 use super::controller::Controller;
-use super::data::{rules_and_map, to_send};
+use super::data::{announce, rules_and_map};
 use super::deviation::deviation;
 use super::history::History;
 use super::interpolated::Interpolated;
@@ -163,8 +163,8 @@ impl Match {
         let measures = Measures::new(options.trace.take().unwrap_or_default());
         let mut session = session.into();
         if let Some(room) = session.host_mut() {
-            let setup = to_send(room.config(), options.rules.as_ref(), options.map.as_ref());
-            room.set_setup(room.config().map, setup);
+            let config = *room.config();
+            announce(room, &config, options.rules.as_ref(), options.map.as_ref());
         }
         Self {
             session,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use self::stage::Stage;
 pub use self::thread::{ServerControl, ServerProgress, ServerThread};
 
-use super::data::{to_send, world_of};
+use super::data::{announce, world_of};
 use super::match_event::{MatchEvent, MatchEvents};
 use super::node::Node;
 use super::options::next_name;
@@ -167,7 +167,7 @@ impl Server {
         if let Some(room) = session.room_mut() {
             let mut config = *room.config();
             config.map = options.map.as_ref().map_or(config.map, |map| fingerprint(&**map));
-            room.set_setup(config.map, to_send(&config, options.rules.as_ref(), options.map.as_ref()));
+            announce(room, &config, options.rules.as_ref(), options.map.as_ref());
         }
         let trace = options.trace.take().unwrap_or_default();
         Self {

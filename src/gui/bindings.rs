@@ -96,7 +96,7 @@ impl Action {
             Self::Music => "Music".into(),
             Self::LastAlert => "Last alert".into(),
             Self::Pause => "Pause".into(),
-            Self::Help => "Keys and rules".into(),
+            Self::Help => "How to play".into(),
             Self::Menu => "Menu".into(),
             Self::Talk => "Chat".into(),
             Self::Skip => "Skip the tutorial".into(),

@@ -1,5 +1,6 @@
 //! The debriefing of a match: its highlights, and one tip for its player.
 
+use game::phrase::{duration, possessive};
 use game::{Moment, Tally};
 use sim::PlayerId;
 
@@ -26,7 +27,7 @@ const TIPS: [Tip; 9] = [
         |course| {
             format!(
                 "You left supply unspent for {}: train with {}, or Shift with them to repeat.",
-                clock(course.tally.unspent_s),
+                duration(course.tally.unspent_s.into()),
                 training_keys().join(" and "),
             )
         },
@@ -37,7 +38,7 @@ const TIPS: [Tip; 9] = [
             format!(
                 "For {} your core stood open and alone: when the line at the top turns red, take a circle back \
                  or go home.",
-                clock(course.tally.exposed_s)
+                duration(course.tally.exposed_s.into())
             )
         },
     ),
@@ -48,7 +49,7 @@ const TIPS: [Tip; 9] = [
         },
         |course| {
             format!(
-                "{} of the {} minions you lost fell against many: wait until all are together, and let your hero \
+                "{} of the {} minions you lost fell outnumbered: wait until all are together, and let your hero \
                  lead them.",
                 course.tally.minions_outnumbered, course.tally.minions_lost
             )
@@ -107,7 +108,7 @@ pub(crate) fn describe(
 ) -> String {
     let whose = |what: &str, player: PlayerId| match player == me {
         true => format!("Your {what}"),
-        false => format!("{}'s {what}", name(player)),
+        false => format!("{} {what}", possessive(&name(player))),
     };
     match moment {
         Moment::FirstCircle(player) if player == me => "You took the first circle".into(),
@@ -117,11 +118,6 @@ pub(crate) fn describe(
         Moment::HeroDied(player) => format!("{} fell", whose("hero", player)),
         Moment::LeadTaken(side) => format!("{} took the lead", team(side)),
     }
-}
-
-/// Formats seconds as minutes and seconds.
-pub(crate) fn clock(seconds: u32) -> String {
-    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 #[cfg(test)]
@@ -154,19 +150,19 @@ mod tests {
         let idle = with(|tally| (tally.unspent_s, tally.circles, tally.banners) = (30, 0, 0));
         let table = [
             // Idle for 20 s: the core fell at 0:46 with 20 of 20 supply.
-            (Course { seconds: 46, ..idle }, "You left supply unspent for 0:30"),
+            (Course { seconds: 46, ..idle }, "You left supply unspent for 30 s: train"),
             // Trained all the time and fought away from the base: the core fell at 1:32.
-            (with(|tally| tally.exposed_s = 25), "For 0:25 your core stood open and alone"),
+            (with(|tally| tally.exposed_s = 25), "For 25 s your core stood open and alone"),
             // Kept the army together in the middle: 0 to 201 points at 1:50.
             // Sent them one by one to the core while the hero was elsewhere.
-            (with(|tally| tally.minions_outnumbered = 24), "24 of the 30 minions you lost fell against many"),
+            (with(|tally| tally.minions_outnumbered = 24), "24 of the 30 minions you lost fell outnumbered"),
             (Course { has_won: true, ..with(|tally| tally.minions_outnumbered = 24) }, "Well played"),
             (with(|tally| tally.circles = 0b1), "You held only 1 of 3 circles"),
             (with(|tally| (tally.circles, tally.hero_deaths) = (0, 4)), "You took no circle"),
             // Only walked.
             (
                 Course { seconds: 50, ..with(|tally| tally.unspent_s = 31) },
-                "You left supply unspent for 0:31",
+                "You left supply unspent for 31 s",
             ),
             (with(|tally| tally.hero_deaths = 3), "Your hero fell 3 times"),
             (with(|tally| tally.banners = 0), "You never raised the banner"),

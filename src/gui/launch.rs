@@ -161,7 +161,7 @@ impl Game {
                         self.end_seat(finished);
                     }
                     self.announcer = None;
-                    // It says goodbye by itself.
+                    // The server sends its own farewell.
                     if let Some(server) = self.server.take() {
                         let _ = server.control().try_send(ServerControl::Leave);
                     }

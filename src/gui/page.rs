@@ -109,8 +109,8 @@ impl<'a> Page<'a> {
         rect
     }
 
-    /// Draws a line of external text of any length: a chat line, an error of the system, a file name. Truncation is
-    /// no error.
+    /// Draws a line of external text of any length: a chat line, an error of the system, a file name. It may be
+    /// truncated.
     pub(crate) fn open_ended(
         &mut self,
         name: &str,

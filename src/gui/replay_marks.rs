@@ -64,6 +64,7 @@ fn tell_of(replay: &mut Replay, mut tell: impl FnMut(Moment) -> bool) {
     for record in replay.by_ref() {
         let told = match record {
             Record::Tick { inputs, hash } => {
+                let before = world.state().clock();
                 world.step(&inputs);
                 let differs = is_same && hash.is_some_and(|hash| hash != world.hash().whole);
                 is_same &= !differs;
@@ -72,7 +73,7 @@ fn tell_of(replay: &mut Replay, mut tell: impl FnMut(Moment) -> bool) {
                 let desync = Some(desync).filter(|_| differs);
                 let events =
                     world.events().iter().filter_map(|event| moments::of_event(inputs.tick, event, &names));
-                events.chain(desync).all(&mut tell)
+                events.chain(moments::of_step(before, &world)).chain(desync).all(&mut tell)
             }
             Record::Event { tick, event } => tell(moments::of_departure(tick, event, &names)),
             Record::Keyframe { .. } => true,

@@ -22,7 +22,7 @@ const AT_CORE: f32 = 8.0;
 /// Lessons, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Walk by the keys.
+    /// Walk with the keys.
     Walk,
     /// Stand in the nearest circle until it is captured.
     Circle,
@@ -127,7 +127,7 @@ impl Tutorial {
         let (step, field) = (self.step()?, Field::of(view)?);
         let has_lost_army = self.done > Step::Train as usize && field.army() == 0;
         let (words, reason) = if has_lost_army {
-            (words_of(Step::Train), "Your minions have fallen: more cost only supply.")
+            (words_of(Step::Train), "Your minions have fallen: train more.")
         } else if step == Step::Win && !field.is_at_core() {
             (words_of(Step::Assault), "New minions follow you: lead them there, or send them.")
         } else {
@@ -226,11 +226,13 @@ fn words_of(step: Step) -> Vec<Word> {
 
 const fn reason_of(step: Step) -> &'static str {
     match step {
-        Step::Walk => "You are the large one with the pennant. You strike what comes near by yourself.",
+        Step::Walk => "You are the large one with the pennant. You strike nearby enemies automatically.",
         Step::Circle => "Circles give points. More units take them faster.",
-        Step::Train => "They cost supply, and appear in the circle of yours that is nearest to you.",
-        Step::Send => "They attack whom they meet on their way. Two of three circles open the enemy's core.",
-        Step::Split => "Who is in two places takes more than one heap does.",
+        Step::Train => "They cost supply and appear in the nearest circle that you hold.",
+        Step::Send => {
+            "They attack the enemies they meet on the way. Two of three circles open the enemy's core."
+        }
+        Step::Split => "Two groups take more circles than one crowd.",
         Step::Spend => "Unspent supply wins nothing: with Shift, or a right click, training repeats.",
         Step::Assault => "Its shield is down while you hold two of the three circles.",
         Step::Win => "Under your banner they strike faster for a few seconds.",

@@ -151,7 +151,7 @@ impl X11Window {
         hints.set_normal_hints(server, self.window)?.check()
     }
 
-    /// Whether any part of the window is visible, as far as reported.
+    /// Whether any part of the window is visible, by the last events.
     pub(crate) const fn is_seen(&self) -> bool {
         self.is_mapped && !self.is_covered
     }
@@ -170,7 +170,7 @@ impl X11Window {
         }
     }
 
-    /// Whether the window was touched since the last call, as far as has been told.
+    /// Whether an event since the last call touched the window.
     pub(crate) const fn take_is_touched(&mut self) -> bool {
         core::mem::replace(&mut self.is_touched, false)
     }

@@ -14,8 +14,9 @@ use super::fault::FaultCounts;
 use super::jobs;
 use super::shard::Shard;
 use super::simnet::LinkFaults;
-use super::virtual_match::{Conditions, VirtualMatch, VirtualResult, VirtualSetup};
-use game::{ControllerChoice, DesyncReport, Inject};
+use super::virtual_match::{Conditions, PeerEnd, VirtualMatch, VirtualResult, VirtualSetup};
+use game::phrase::counted;
+use game::{ControllerChoice, DesyncReport, Inject, MatchError};
 use net::{Architecture, InputDelay};
 use sim::{Map, Rules, Tick, TickRate};
 use transport::LinkSpec;
@@ -94,7 +95,7 @@ pub struct VirtualReport {
     pub violations: Vec<(u64, usize, Violation)>,
     /// Number of matches with a violation.
     pub violated: u32,
-    /// Number of matches that ended before the tick of an injected desync.
+    /// Number of matches in which a desync could not be injected: they ended before its tick, or lacked its row then.
     pub unplanted: u32,
     /// Number of effects of each fault.
     pub counts: FaultCounts,
@@ -172,7 +173,8 @@ impl MatchFindings {
             // A peer that violates the protocol may cause a desync between two others; the oracles decide where it must
             // not.
             desync: desync.filter(|_| is_honest).cloned(),
-            is_unplanted: planted_at.is_some_and(|tick| result.ticks <= tick.0),
+            is_unplanted: planted_at.is_some_and(|tick| result.ticks <= tick.0)
+                || result.ends.iter().any(|end| matches!(end, PeerEnd::Failed(MatchError::Inject { .. }))),
             violations: result.violations,
             counts: result.counts,
             log: result.log,
@@ -301,10 +303,10 @@ impl VirtualReport {
         let outcomes: Vec<String> =
             self.outcomes.iter().map(|(outcome, count)| format!("{count} x {outcome}")).collect();
         format!(
-            "{}: {} matches, {} ticks compared in {seconds:.1} s ({:.0} x real time); {}; events {:016x}",
+            "{}: {}, {} compared in {seconds:.1} s ({:.0} x real time); {}; events {:016x}",
             self.verdict(),
-            self.matches,
-            self.ticks_compared,
+            counted(self.matches, "match", "matches"),
+            counted(self.ticks_compared, "tick", "ticks"),
             self.match_time.as_secs_f64() / seconds,
             outcomes.join(", "),
             self.log,
@@ -321,7 +323,7 @@ impl VirtualReport {
     ) -> String {
         let mut text = desync.map(|desync| format!("\n{desync}")).unwrap_or_default();
         if self.violated > 0 {
-            text += &format!("\n{} matches with a violation:", self.violated);
+            text += &format!("\n{} with a violation:", counted(self.violated, "match", "matches"));
         }
         for (seed, peers, violation) in self.violations.iter().take(SHOWN_MAX) {
             text += &format!("\n{violation}\n  {}", again(*seed, *peers));

@@ -20,8 +20,8 @@ use super::machine::{Machine, PeerClock};
 use super::sessions::{Table, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use game::{
-    Confirmed, ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome,
-    Node as _, Server, Session, SharedSteps, Summary, Trace,
+    Confirmed, ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchError, MatchOptions,
+    MatchOutcome, Node as _, Server, Session, SharedSteps, Summary, Trace,
 };
 use net::{Architecture, InputDelay, LinkStatus, Time, Traffic};
 use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
@@ -94,7 +94,7 @@ impl Conditions {
 }
 
 /// Result of a match; `F` is the type of its [`Interference`]'s findings.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct VirtualResult<F = ()> {
     /// End of the match for each peer.
     pub ends: Vec<PeerEnd>,
@@ -119,12 +119,12 @@ pub struct VirtualResult<F = ()> {
 }
 
 /// End of a match for one peer.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum PeerEnd {
     /// The match was played.
     Played(Box<Summary>),
     /// The match did not begin.
-    Failed(String),
+    Failed(MatchError),
     /// The peer crashed.
     Crashed,
     /// Still running at the deadline.

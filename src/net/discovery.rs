@@ -8,8 +8,10 @@
 mod beacon;
 mod directory;
 mod room;
+mod setup_names;
 
 pub use crate::wire::limits::DISCOVERY_BYTES_MAX;
 pub use beacon::*;
 pub use directory::*;
 pub use room::*;
+pub use setup_names::*;

@@ -112,7 +112,7 @@ pub struct ReplayResult {
 pub enum HeaderError {
     /// A name or version string is too long or has invisible characters.
     #[error(
-        "{0:?} is no name for a replay: at most {NAME_MAX} bytes without control, invisible or bidirectional formatting characters"
+        "{0:?} is not a valid name in a replay: it has at most {NAME_MAX} bytes, without control, invisible or bidirectional formatting characters"
     )]
     Name(String),
     /// There are not 2 to 4 seats, or one has an invalid team, or the recorder has none of them.

@@ -272,7 +272,7 @@ pub enum CommandRefusal {
     #[error("it names no living minion of this player")]
     NoUnits,
     /// The target is dead, or no enemy.
-    #[error("its target is no living enemy")]
+    #[error("its target is not a living enemy")]
     NoEnemy,
     /// The ability still cools down, for this number of ticks.
     #[error("it is ready again in {0} ticks")]

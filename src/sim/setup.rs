@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{Map, RuleError, Rules};
 use super::state::KindId;
-use super::tick::{PLAYERS_MAX, TickRate};
+use super::tick::{PLAYERS_MAX, Tick, TickRate};
 
 /// The initial choices of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,15 @@ pub enum SetupError {
 }
 
 impl Setup {
+    /// The time on the match's clock at which sudden death begins; [`Tick::NEVER`] by rules that end no match.
+    #[must_use]
+    pub fn sudden_death(&self) -> Tick {
+        if self.rules.endless {
+            return Tick::NEVER;
+        }
+        Tick(self.tick_rate.ticks_in_ms(self.rules.sudden_death_ms))
+    }
+
     /// Checks seats, teams, rules and map.
     ///
     /// # Errors

@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::peers::{address, entropy, guest_config, host_config, settings};
 use game::data::WorldError;
 use game::{Match, MatchError, MatchEvent, MatchOptions, Node as _, data};
+use net::discovery::{Beacon, RoomId, RoomInfo, RoomQuery, VersionText};
 use net::message::{SETUP_BYTES_MAX, Unplayable};
-use net::{End, Event, Host, HostConfig, InputDelay, Join, Settings, Time};
+use net::{Architecture, End, Event, Host, HostConfig, InputDelay, Join, PlayerName, Settings, Time};
 use replay::{SetupData, SetupError};
 use sim::{
     KindId, Map, PlayerId, Rock, Rules, SeatSetup, Setup, StateHash, TickInputs, TickRate, Wall, World,
@@ -58,7 +59,7 @@ fn meet((rules, map): (u64, u64), setup: Option<Vec<u8>>, times: u64) -> Meeting
     // A match that begins would end the flood.
     let own = Settings { is_ready: times == 1, ..settings(InputDelay::Auto) };
     let mut host = Host::new(Time(0), own, HostConfig { config, ..usual }, entropy(1));
-    host.set_setup(map, setup.clone().map(Into::into));
+    host.set_setup(map, None, setup.clone().map(Into::into));
     let join = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), entropy(2));
     let mut guest = Match::new(join, MatchOptions::default());
     let mut meeting = Meeting { failed: None, heard: None, received: None, is_free: false };
@@ -96,7 +97,7 @@ fn meet((rules, map): (u64, u64), setup: Option<Vec<u8>>, times: u64) -> Meeting
             } else {
                 setup.clone().unwrap_or_default()
             };
-            host.set_setup(map, Some(next.into()));
+            host.set_setup(map, None, Some(next.into()));
             sent += 1;
         }
     }
@@ -108,6 +109,42 @@ fn meet((rules, map): (u64, u64), setup: Option<Vec<u8>>, times: u64) -> Meeting
 
 fn sent(rules: &Rules, map: &Map) -> ((u64, u64), Option<Vec<u8>>) {
     ((fingerprint(rules), fingerprint(map)), Some(SetupData::new(rules, map).to_bytes()))
+}
+
+#[test]
+fn a_search_is_answered_with_the_names_of_rules_and_map() {
+    let (mut rules, map) = (own_rules(), own_map());
+    rules.name = "語".repeat(16);
+    let beacon = Beacon {
+        id: RoomId(1),
+        port: 1,
+        name: PlayerName::new("Ann").expect("a name"),
+        architecture: Architecture::P2p,
+        players: 1,
+        seats: 2,
+        locked: false,
+        closed: false,
+        version: VersionText::new("0.2.0").expect("a version"),
+        build: 1,
+    };
+    let usual = host_config(2, 60);
+    let config = net::MatchConfig { rules: fingerprint(&rules), map: fingerprint(&map), ..usual.config };
+    let config = HostConfig { config, beacon: Some(beacon.clone()), ..usual };
+    let host = Host::new(Time(0), settings(InputDelay::Auto), config, entropy(1));
+    let shown = map.name.clone();
+    let (rules, map) = (Some(Arc::new(rules)), Some(Arc::new(map)));
+    let mut host = Match::new(host, MatchOptions { rules, map, ..MatchOptions::default() });
+    let mut ask = |query: RoomQuery| {
+        host.handle_datagram(Time(0), address(1).into(), &query.encode());
+        let answer = host.poll_transmit().expect("an answer");
+        RoomInfo::decode(answer.datagram.bytes()).expect("an answer")
+    };
+    assert_eq!(ask(RoomQuery { nonce: 7 }), RoomInfo { nonce: 7, beacon: beacon.clone(), names: None });
+    let query = RoomQuery::for_names(7);
+    let info = ask(query);
+    let names = info.names.expect("names");
+    assert_eq!((info.nonce, info.beacon), (query.nonce, beacon));
+    assert_eq!((names.rules.as_str(), names.map.as_str()), (&*("語".repeat(13) + "…"), &*shown));
 }
 
 #[test]

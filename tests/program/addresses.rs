@@ -266,7 +266,8 @@ fn pasted_addresses_are_joined() {
         assert_eq!((ended.code, &ended.json()["ticks"]), (Some(0), &60.into()), "{ended:?}");
         listens(&ended, &["127.0.0.1"]);
     }
-    for (address, why) in [(":4124", "give the host's address before it"), ("127.0.0.1:0", "no UDP port")] {
+    for (address, why) in [(":4124", "give the host's address before it"), ("127.0.0.1:0", "not a UDP port")]
+    {
         fails(&run(home.path(), &["join", address, "--headless", "--wait=60"]), why);
     }
 }

@@ -124,7 +124,7 @@ fn a_bot_that_answers_nonsense_reads_why() {
         let answer = format!(r#"{{\"tick\":${{t%%,*}},\"commands\":{commands}}}"#);
         idles(&format!("while read -r line; do t=${{line#*:}}; echo \"{answer}\"; done"))
     };
-    assert!(with_tick(r#"[{\"Fly\":1}]"#).stderr.contains("{\"Fly\":1} is no command: unknown variant"));
+    assert!(with_tick(r#"[{\"Fly\":1}]"#).stderr.contains("{\"Fly\":1} is not a command: unknown variant"));
     let banners = [r#"\"Banner\""#; 9].join(",");
     let host = with_tick(&format!("[{banners}]"));
     assert!(host.stderr.contains("9 commands in an answer, which has at most 8"), "{host:?}");

@@ -36,9 +36,9 @@ fn every_exercise_gives_the_figures_that_it_names() {
 
 #[test]
 fn a_figure_outside_its_range_is_noticed() {
-    let text = "p2p   60.4 [59.2, 61.7]\n12 stalls of 234 ms together";
+    let text = "p2p   60.4 [59.2, 61.7]\n12 stalls of 234 ms in total";
     assert_eq!(figure(text, "p2p #"), Some(60.4));
-    assert_eq!(figure(text, "stalls of # ms together"), Some(234.0));
+    assert_eq!(figure(text, "stalls of # ms in total"), Some(234.0));
     assert_eq!(figure(text, "# stalls of"), Some(12.0));
     assert_eq!(figure(text, "p2p # ms"), None);
     assert!(missed(text, "p2p #", &(60.0..=61.0)).is_none());

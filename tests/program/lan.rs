@@ -79,7 +79,7 @@ impl Game {
             let mut bytes = [0; 2048];
             while !stopped.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut bytes) else { continue };
-                if let Some(reply) = answer(&bytes[..length], &beacon(id, port)) {
+                if let Some(reply) = answer(&bytes[..length], &beacon(id, port), None) {
                     let _ = socket.send_to(&reply, from);
                 }
             }

@@ -63,6 +63,20 @@ fn a_guest_without_files_plays_records_and_verifies_a_match_by_the_hosts_rules_o
         let replay = guest.json()["replay"].as_str().expect("recorded").to_owned();
         let verified = run(away.path(), &["replay", "verify", &replay]);
         assert_eq!(verified.code, Some(0), "{what}: {verified:?}");
+        // Who was a guest can host the same again.
+        let words = [
+            "play",
+            "--headless",
+            "--json",
+            "--ticks=1",
+            "--record=off",
+            "--map",
+            &replay,
+            "--rules",
+            &replay,
+        ];
+        let again = run(away.path(), &words);
+        assert_eq!((again.code, names(&again)), (Some(0), names(&guest)), "{what}: {again:?}");
     }
 }
 

@@ -123,7 +123,7 @@ fn a_room_in_which_not_all_got_ready_says_so() {
                 start(Match::new(join, MatchOptions::default())).0
             })
             .collect();
-        let unready = vec!["Ann"; usize::from(seats)].join(", ");
+        let unready = vec!["Ann"; usize::from(seats)].join(" and ");
         let line = format!("not all players were ready within the waiting time (4 s); not ready: {unready};");
         assert_reason(&room.end(), "unready", &line);
         for guest in guests {

@@ -100,7 +100,7 @@ fn other_host(socket: &UdpSocket, refuse: fn(u64) -> Vec<u8>) {
     let mut bytes = [0; 2048];
     loop {
         let (length, from) = socket.recv_from(&mut bytes).expect("a datagram");
-        let told = answer(&bytes[..length], &beacon);
+        let told = answer(&bytes[..length], &beacon, None);
         let reply = match &told {
             Some(info) => info.to_vec(),
             None => refuse(handshake_nonce(&bytes[1..length]).expect("a request")),

@@ -41,8 +41,11 @@ fn a_kind_of_a_rules_file_has_a_button_and_keys() {
         window.picture("selection");
         window.key("F1");
         window.wait_for("the help", |shown| shown["match"]["overlay"] == "Help");
-        window.assert_tidy("help");
-        window.picture("help");
+        for page in ["keys", "rules"] {
+            window.click(&format!("help {page}"));
+            window.assert_tidy(page);
+            window.picture(&format!("help-{page}"));
+        }
         window.close();
         window.wait_end();
     }

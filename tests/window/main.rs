@@ -290,8 +290,11 @@ fn assert_screens_are_tidy(mut window: Window) {
     window.wait_screen("start");
     window.assert_tidy("start");
     window.click("help");
-    window.assert_tidy("help");
-    window.picture("help");
+    for page in ["rules", "keys"] {
+        window.click(&format!("help {page}"));
+        window.assert_tidy(page);
+        window.picture(&format!("help-{page}"));
+    }
     window.click("close");
     window.click("settings");
     window.assert_tidy("settings");

@@ -49,6 +49,9 @@ fn a_host_chooses_own_files_and_a_guest_without_them_plays() {
     assert_eq!(shown["match"]["lobby"]["names"], serde_json::json!(["Map: ridge", "Rules: swift"]));
     let away = Window::open("Fay", "1280x720", None, &[]);
     away.click("join");
+    away.wait_for("the names", |shown| text_of(shown, "room 0 setup") == "Map: ridge, rules: swift");
+    away.assert_tidy("join");
+    away.picture("join");
     away.click("room 0");
     let shown = away.wait_screen("lobby");
     let names = ["Map: ridge (from the host)", "Rules: swift (from the host)"];

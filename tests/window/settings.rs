@@ -137,7 +137,7 @@ scores = "Delete"
 network-graph = "PageUp"
 full-screen = "PageDown"
 save-a-picture = "Up"
-keys-and-rules = "Down"
+how-to-play = "Down"
 "#;
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) struct PlayerArguments {
     #[arg(skip = true)]
     pub(crate) is_ready: bool,
     /// Give the commands of this file at their instants, regardless of the match: one JSON object per line,
-    /// {"at_ms":F,"command":{...}}, at_ms counted from the first tick. `replay export --json` prints such lines.
+    /// {"at_ms":F,"command":{...}}, at_ms counted from the first tick. `replay export --script --player N` prints such a file.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
     /// Input delay: `auto`, as short as the link allows, or a number of ticks.

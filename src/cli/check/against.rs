@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::console::{found, print, shown};
+use game::phrase::counted;
 use replay::{Comparison, Replay, compare};
 
 /// Compares every recorded state with the one computed here. Exit code 1 if one differs.
@@ -55,8 +56,10 @@ fn to_json(file: &Path, found: &Comparison, seconds: f64) -> serde_json::Value {
 
 fn to_text(file: &Path, found: &Comparison, seconds: f64) -> String {
     let Comparison { ticks, compared, first_bad_tick, difference, is_whole, outcome: _ } = found;
+    let (ticks, compared) =
+        (counted(*ticks, "tick", "ticks"), counted(*compared, "recorded state", "recorded states"));
     let mut text = format!(
-        "{}: {}, {ticks} ticks simulated and {compared} recorded states compared in {seconds:.1} s",
+        "{}: {}, {ticks} simulated and {compared} compared in {seconds:.1} s",
         verdict(found),
         file.display()
     );

@@ -23,7 +23,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let limit = BUNDLE_BYTES_MAX + 1;
     std::fs::File::open(file).with_context(open)?.take(limit).read_to_end(&mut bytes).with_context(open)?;
     if bytes.len() as u64 > BUNDLE_BYTES_MAX {
-        bail!("{} has more than {BUNDLE_BYTES_MAX} bytes: it is no desync bundle", file.display());
+        bail!("{} has more than {BUNDLE_BYTES_MAX} bytes: it is not a desync bundle", file.display());
     }
     Ok(bytes)
 }

@@ -9,6 +9,7 @@ use super::{check_injection, first_seed, jobs};
 use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
 use crate::cli::{console, paths, setup};
+use game::phrase::counted;
 use game::{EXEC_WAITS_MAX, Inject, data};
 use lab::{Matches, Shard, Side, VirtualOptions, VirtualReport, trace_file, virtual_check};
 use net::Architecture;
@@ -20,7 +21,7 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let options = options(arguments)?;
     let bar = progress_bar(Some(options.matches.shard.share(options.matches.count)));
-    bar.set_message(format!("matches of {} ticks", options.ticks));
+    bar.set_message(format!("matches of {}", counted(options.ticks, "tick", "ticks")));
     let report = virtual_check(&options, |over| bar.set_position(u64::from(over)));
     bar.finish_and_clear();
     check_planted(&options, &report)?;
@@ -78,10 +79,12 @@ fn check_planted(options: &VirtualOptions, report: &VirtualReport) -> anyhow::Re
     let Some((_, inject)) = &options.inject else { return Ok(()) };
     anyhow::ensure!(
         report.unplanted == 0,
-        "--inject-desync: nothing was injected, because {} of {} matches ended before tick {}; give an earlier one",
+        "--inject-desync: nothing was injected in {} of {}: they ended before tick {}, or had no {} after it; give an \
+         earlier tick, or another row",
         report.unplanted,
-        report.matches,
-        inject.tick
+        counted(report.matches, "match", "matches"),
+        inject.tick,
+        inject.field
     );
     Ok(())
 }

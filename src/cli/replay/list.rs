@@ -9,6 +9,7 @@ use super::informed;
 use crate::cli::console::{self, print};
 use crate::cli::local_time::local_time;
 use crate::cli::paths::data_folder;
+use game::phrase::clock;
 use replay::{EXTENSION, PART_EXTENSION, ReplayInfo};
 
 /// Maximum number of files to examine.
@@ -69,7 +70,7 @@ fn table(listed: &[(PathBuf, ReplayInfo)]) -> Table {
                 names.join(" against ")
             }),
             text(&|header| header.map_name.clone()),
-            format!("{}:{:02}", seconds / 60, seconds % 60),
+            clock(seconds.into()),
             info.result.as_ref().map_or_else(String::new, |result| result.outcome.clone()),
             info.verdict.to_string(),
         ]);

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crate::cli::args::ExportArguments;
 use crate::cli::console::{found, print, stream};
+use game::phrase::counted;
 use game::{SCRIPT_BYTES_MAX, SCRIPT_COMMANDS_MAX, Script, ScriptLine};
 use replay::{CutError, End, Form, Parting, Playback, Replay, Word};
 use sim::{PlayerId, Tick};
@@ -54,7 +55,7 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
     }
     let ticks = named?;
     note_early_end(file, &replay);
-    outln!("{}: {ticks} ticks, {from} to {}", out.display(), from.0 + ticks - 1);
+    outln!("{}: {}, {from} to {}", out.display(), counted(ticks, "tick", "ticks"), from.0 + ticks - 1);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -186,7 +187,7 @@ fn parting_text(found: &Parting, files: [&Path; 2]) -> String {
             .push(format!("one ends before tick {}, the other before tick {}", found.ends[0], found.ends[1]));
     }
     if lines.is_empty() {
-        lines.push(format!("equal: {} ticks", found.ticks));
+        lines.push(format!("equal: {}", counted(found.ticks, "tick", "ticks")));
     }
     lines.join("\n")
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use super::moments;
 use crate::cli::console::stream;
+use game::phrase::{clock, joined};
 use replay::{Playback, Record, Replay};
 use sim::{GameState, PlayerId, Tick};
 
@@ -40,14 +41,16 @@ impl Timeline {
             header.rules_name
         )?;
         let every = STATUS_SECONDS * header.tick_rate.hz();
-        while let Some(record) = self.playback.next_record() {
+        loop {
+            let before = self.playback.world().state().clock();
+            let Some(record) = self.playback.next_record() else { break };
             match record {
                 Record::Tick { inputs, .. } => {
                     let world = self.playback.world();
-                    for event in world.events() {
-                        if let Some(moment) = moments::of_event(inputs.tick, event, &self.names) {
-                            self.line(out, moment.tick, &moment.text)?;
-                        }
+                    let events = world.events().iter();
+                    let told = events.filter_map(|event| moments::of_event(inputs.tick, event, &self.names));
+                    for moment in told.chain(moments::of_step(before, world)) {
+                        self.line(out, moment.tick, &moment.text)?;
                     }
                     if world.state().tick().0.is_multiple_of(every) {
                         self.line(out, world.state().tick(), &self.status())?;
@@ -77,7 +80,7 @@ impl Timeline {
                 let team = trailer.result.winner;
                 let winners =
                     team.map(|team| replay.header().players_of(team).map(|player| self.name(player)));
-                let won = winners.map(|names| format!(", {} won", names.collect::<Vec<_>>().join(" and ")));
+                let won = winners.map(|names| format!(", {} won", joined(&names.collect::<Vec<_>>())));
                 format!("ended by {}{}", trailer.result.outcome, won.unwrap_or_default())
             }
             (None, None) => "the recording ends here".into(),
@@ -86,7 +89,7 @@ impl Timeline {
 
     fn line(&self, out: &mut dyn Write, tick: Tick, told: &str) -> io::Result<()> {
         let ms = self.playback.world().setup().tick_rate.micros_to(tick) / 1000;
-        writeln!(out, "{}:{:02}.{}  {told}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)
+        writeln!(out, "{}.{}  {told}", clock(ms / 1000), ms / 100 % 10)
     }
 
     fn name(&self, player: PlayerId) -> &str {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{DataError, Decimal, Opening, Source, Title, Turning, Whole};
+use super::values::{Decimal, Opening, Title, Turning, Whole};
+use super::{DataError, Source};
 use sim::{
     AttackBehaviour, Glyph, Heroes, KINDS_MAX, KeyLabel, KindName, MinionRules, Minions, Rules, UnitRules,
 };
@@ -273,14 +274,14 @@ mod tests {
             ("speed = 3.6", "speed = nan", "not from"),
             ("hp = 100", "hp = 40000", "not from 1 to 10000"),
             ("hp = 100", "hp = 1.5", "invalid type"),
-            ("aggro = 9.5", "agro = 9.5", "unknown field"),
+            ("aggro = 9.5", "agro = 9.5", "unknown key"),
             ("training_max = 5", "training_max = 9", "not from 0 to 8"),
             (
                 "name = \"standard\"",
                 &format!("name = \"{}\"", "x".repeat(49)),
                 "49 bytes are not from 1 to 48",
             ),
-            ("name = \"standard\"", "name = \"\\u001b[2J\"", "control characters"),
+            ("name = \"standard\"", "name = \"\\u001b[2J\"", "control or invisible characters"),
             ("minions_max = 7", "minions_max = 4", "fewer than"),
             ("supply_start = 3", "supply_start = 21", "more than"),
             ("capture_least = 1.5", "capture_least = 5.0", "longer than"),
@@ -341,12 +342,17 @@ mod tests {
                 "attack = \"archer\"",
                 "attack = \"wizard\"",
                 "attack = \"wizard\"",
-                "expected `swordsman` or `archer`",
+                "there are swordsman and archer",
             ),
-            ("attack = \"archer\"", "attack = \"archer\"\nglyph = \"x\"", "glyph = \"x\"", "expected "),
+            (
+                "attack = \"archer\"",
+                "attack = \"archer\"\nglyph = \"x\"",
+                "glyph = \"x\"",
+                "unknown value; there are ",
+            ),
             ("cost = 3\n", "", "", "cost: this key is missing"),
             ("capture = 0.3", "capture = 10.1", "capture = 10.1", "10.1 is not from 0 to 10"),
-            ("hp = 300", "cost = 3\nhp = 300", "cost = 3\nhp = 300", "unknown field `cost`"),
+            ("hp = 300", "cost = 3\nhp = 300", "cost = 3\nhp = 300", "unknown key"),
         ] {
             let error = rules_error(from, to);
             assert!(error.contains(why), "{to}: {error}");

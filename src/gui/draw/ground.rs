@@ -50,7 +50,7 @@ pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
     let rim = view.line * 2.0;
     let edge = Rect::new(ground.x - rim, ground.y - rim, ground.w + 2.0 * rim, ground.h + 2.0 * rim);
     canvas.frame(edge, rim, INK);
-    // A lit rim says where the table ends.
+    // A lit rim marks the edge of the table.
     let lit = (view.line * 0.6).max(1.0);
     canvas.frame(
         Rect::new(edge.x - lit, edge.y - lit, edge.w + 2.0 * lit, edge.h + 2.0 * lit),

@@ -2,8 +2,8 @@
 //! The player's own state is at the bottom, see [`super::own`].
 
 use arrayvec::ArrayVec;
-use macroquad::prelude::{Rect, get_frame_time, vec2};
-use sim::{PLAYERS_MAX, PlayerId};
+use macroquad::prelude::{Color, Rect, get_frame_time, vec2};
+use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 use super::colours::{self, GOLD, INK, NEUTRAL, RED, alpha};
 use super::hud_canvas::HudCanvas;
@@ -13,6 +13,7 @@ use super::text::{Align, Label, Size, Type};
 use super::view::View;
 use super::{own, status};
 use crate::gui::bindings::{Action, key_name};
+use game::phrase::clock;
 
 /// Duration of animations of the interface, in seconds.
 const EASE_S: f32 = 0.12;
@@ -22,7 +23,11 @@ const EASE_S: f32 = 0.12;
 pub(super) struct Hud {
     /// Shown progress toward the win, by team.
     scores: [f32; 4],
+    /// Status line, and its colour.
     line: String,
+    line_colour: Color,
+    /// Instant and player of the line: it is composed once a tick, since it counts the units around each minion.
+    line_of: Option<(Tick, Option<PlayerId>)>,
     /// Progress of a new line's animation, from 0 to 1.
     line_shown: f32,
 }
@@ -115,10 +120,15 @@ impl Hud {
 
     /// Draws the status line. Returns its lower edge.
     fn draw_line(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) -> f32 {
-        let (line, colour) = status::line(view);
-        if line != self.line {
-            (self.line, self.line_shown) = (line, 0.0);
+        let line_of = Some((view.state().tick(), view.scene.me));
+        if self.line_of != line_of {
+            let (line, colour) = status::line(view);
+            if line != self.line {
+                self.line_shown = 0.0;
+            }
+            (self.line, self.line_colour, self.line_of) = (line, colour, line_of);
         }
+        let colour = self.line_colour;
         self.line_shown = ease(self.line_shown, 1.0);
         let unit = layout::scale(view.window);
         let (px, width) = (hud.text.px(Size::Body), hud.text.width(&self.line, Size::Body));
@@ -188,8 +198,7 @@ fn clock_rect(text: &Type, view: &View<'_>) -> Rect {
 fn draw_clock(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     let (plate, unit) = (clock_rect(hud.text, view), layout::scale(view.window));
     hud.plate("clock", plate);
-    let seconds = (view.state().clock().0 as f32 / view.hz) as u32;
-    let time = format!("{}:{:02}", seconds / 60, seconds % 60);
+    let time = clock(u64::from(view.state().clock().0 / view.scene.setup.tick_rate.hz()));
     let colour = if view.is_sudden() { RED } else { NEUTRAL };
     let pip = (4.0 * unit).max(3.0);
     let row = plate.bottom() - 5.0 * unit - pip;

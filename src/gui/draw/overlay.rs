@@ -132,7 +132,7 @@ pub(super) fn draw_goal(canvas: &mut Canvas, view: &View<'_>) {
     let beat = (view.scene.time_s / PERIOD_S * TAU).sin();
     canvas.ring(at, (1.1 + 0.12 * beat) * view.tile, view.line * 1.2, alpha(GOLD, 0.85));
     let unit = view.tile.clamp(14.0, 40.0);
-    // Where fighters are the ring alone says it.
+    // An arrow over units would hide a fight: then the ring alone marks the place.
     let arrow = Rect::new(at.x - 0.75 * unit, at.y - 0.9 * view.tile - 2.6 * unit, 1.5 * unit, 2.6 * unit);
     let units = &view.state().units;
     if (0..units.len()).any(|row| arrow.contains(view.px(point(units.x[row], units.y[row])))) {

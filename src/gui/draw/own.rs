@@ -155,9 +155,7 @@ fn draw_dial(
 /// Says when the hero returns.
 fn return_text(view: &View<'_>, me: PlayerId) -> String {
     let returns = view.state().players.respawn_at[me.index()];
-    let is_back_in =
-        returns != Tick::NEVER && (view.scene.setup.rules.endless || returns < view.sudden_death());
-    if !is_back_in {
+    if returns == Tick::NEVER || returns >= view.sudden_death() {
         return "gone for good".into();
     }
     let left = (returns.0 as f32 - view.now) / view.hz;

@@ -15,6 +15,8 @@ use crate::gui::production::{ByKind, Economy, Refusal};
 
 /// Time for which the reason of a refusal is shown, in seconds.
 pub(crate) const REFUSAL_SHOWN_S: f32 = 2.5;
+/// Side of a keycap, in sizes of its text.
+const KEY_SIDE: f32 = 1.25;
 /// Time for which a missing resource flashes, in seconds.
 const FLASH_S: f32 = 0.9;
 
@@ -138,7 +140,8 @@ impl Card<'_> {
             let label = Label { name: &label_name, parent: &name, text, size: Size::Small, colour };
             hud.write(&label, at, align)
         };
-        if layout::names_kinds() {
+        let is_named = self.names_kinds(hud, view, (left, right));
+        if is_named {
             write(hud, "name", &rules.name.capitalised(), vec2(left, upper), Align::Left, ink);
         }
         let price = self.economy.costs[at].to_string();
@@ -158,7 +161,7 @@ impl Card<'_> {
                 hud,
                 "queue",
                 &format!("x {queued}"),
-                if layout::names_kinds() { vec2(left + 46.0 * unit, lower) } else { vec2(left, upper) },
+                if is_named { vec2(left + 46.0 * unit, lower) } else { vec2(left, upper) },
                 Align::Left,
                 NEUTRAL,
             );
@@ -174,6 +177,15 @@ impl Card<'_> {
         } else if is_hovered {
             hud.canvas.frame(rect, (1.5 * unit).max(1.0), NEUTRAL);
         }
+    }
+
+    /// Whether the names of all kinds fit between the icon and the key of their buttons.
+    fn names_kinds(&self, hud: &HudCanvas<'_>, view: &View<'_>, (left, right): (f32, f32)) -> bool {
+        let key = if self.status.is_some() { hud.text.px(Size::Small) * KEY_SIDE } else { 0.0 };
+        let room = right - key - 4.0 * layout::scale(view.window) - left;
+        let fits = |name: &str| hud.text.width(name, Size::Small) <= room;
+        layout::names_kinds()
+            && view.scene.setup.rules.minions.iter().all(|minion| fits(&minion.unit.name.capitalised()))
     }
 
     /// Draws the progress of the first minion in training, in its button.
@@ -197,7 +209,7 @@ impl Card<'_> {
         if key.is_empty() {
             return;
         }
-        let side = hud.text.px(Size::Small) * 1.25;
+        let side = hud.text.px(Size::Small) * KEY_SIDE;
         let cap = Rect::new(at.x - side, at.y - side / 2.0, side, side);
         hud.canvas.rect(cap, alpha(INK, 0.75));
         hud.canvas.frame(cap, unit.max(1.0), mix(WALL, NEUTRAL, 0.4));

@@ -1,5 +1,6 @@
 //! The status line: the most important fact of the moment.
 
+use game::phrase::{counted, possessive};
 use sim::CAPTURED;
 use sim::{GameState, Outcome, PlayerId};
 
@@ -41,8 +42,8 @@ struct Situation {
     theirs: usize,
     needed: usize,
     has_held: bool,
-    /// Phrases for all enemy cores, for "they open" and for "they burn", in singular or plural.
-    cores: (&'static str, &'static str, &'static str),
+    /// Number of enemy cores that stand.
+    cores: usize,
     fight: Fight,
 }
 
@@ -83,13 +84,7 @@ type Rule = (fn(&Situation) -> bool, fn(&Situation) -> String, Color);
 const RULES: [Rule; 16] = [
     (
         |it| it.points_left <= NEARLY,
-        |it| {
-            format!(
-                "They win in {} point{}: take circles",
-                it.points_left,
-                plural(it.points_left.unsigned_abs() as usize)
-            )
-        },
+        |it| format!("They win in {}: take circles", counted(it.points_left, "point", "points")),
         RED,
     ),
     (|it| it.is_core_hit, |_| "Your core is being hit: defend it".into(), RED),
@@ -106,7 +101,7 @@ const RULES: [Rule; 16] = [
     ),
     (
         |it| it.fight.is_hopeless() && !it.is_sudden,
-        |it| format!("{}: fall back, train, come together", it.fight.words()),
+        |it| format!("{}: fall back, train, regroup", it.fight.words()),
         RED,
     ),
     (|it| it.is_losing_circle, |_| "They take your circle: stop them".into(), RED),
@@ -124,16 +119,17 @@ const RULES: [Rule; 16] = [
         },
         RED,
     ),
-    (|it| it.is_sudden, |it| format!("Sudden death: their {} {}, hold on", it.cores.0, it.cores.2), GOLD),
+    (|it| it.is_sudden, |it| format!("Sudden death: their {}, hold on", it.cores("burns", "burn")), GOLD),
     (
         |it| it.held >= it.needed && it.fight.is_strong(),
-        |it| format!("{}, their {} {}: strike", it.fight.words(), it.cores.0, is_open(it)),
+        |it| format!("{}, their {}: strike", it.fight.words(), it.cores("is open", "are open")),
         GOLD,
     ),
     (
         |it| it.held >= it.needed,
         |it| {
-            format!("Their {} {}: strike {}", it.cores.0, is_open(it), if is_one(it) { "it" } else { "one" })
+            let which = if it.cores == 1 { "it" } else { "one" };
+            format!("Their {}: strike {which}", it.cores("is open", "are open"))
         },
         GOLD,
     ),
@@ -141,26 +137,18 @@ const RULES: [Rule; 16] = [
     (|it| it.fight.is_strong(), |it| format!("{}: drive them off", it.fight.words()), GOLD),
     (
         |it| it.held + 1 == it.needed && it.held > 0,
-        |it| format!("Take one more circle: their {} {}", it.cores.0, it.cores.1),
+        |it| format!("Take one more circle: their {}", it.cores("opens", "open")),
         GOLD,
     ),
     (
         |_| true,
         |it| {
             let needed = it.needed;
-            format!("Hold {} circle{}: their {} {}", word(needed), plural(needed), it.cores.0, it.cores.1)
+            format!("Hold {} circle{}: their {}", word(needed), plural(needed), it.cores("opens", "open"))
         },
         GOLD,
     ),
 ];
-
-fn is_one(it: &Situation) -> bool {
-    it.cores.0 == "core"
-}
-
-fn is_open(it: &Situation) -> &'static str {
-    if is_one(it) { "is open" } else { "are open" }
-}
 
 /// Returns the line of the first rule that applies.
 fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
@@ -189,6 +177,11 @@ impl Situation {
             cores: enemy_cores(state, team),
             fight: view.scene.me.map_or_else(Fight::default, |me| greatest_fight(state, me)),
         }
+    }
+
+    /// Says what the enemy cores that stand do, by the verb of one and that of several: "core opens", "cores open".
+    fn cores(&self, does: &str, all_do: &str) -> String {
+        if self.cores == 1 { format!("core {does}") } else { format!("cores {all_do}") }
     }
 
     /// Returns how many circles close the own core again; 0 while it is closed.
@@ -227,14 +220,10 @@ fn has_held(state: &GameState, team: u8) -> bool {
         || members.map(|player| state.players.captures[player.index()]).any(|n| n > 0)
 }
 
-/// Returns phrases for all enemy cores, for "they open" and for "they burn", in singular or plural.
-fn enemy_cores(state: &GameState, team: u8) -> (&'static str, &'static str, &'static str) {
+/// Returns the number of enemy cores that stand.
+fn enemy_cores(state: &GameState, team: u8) -> usize {
     let stands = |player: &PlayerId| state.team_of(*player) != team && state.cores.hp[player.index()] > 0;
-    if state.player_ids().filter(stands).count() == 1 {
-        ("core", "opens", "burns")
-    } else {
-        ("cores", "open", "burn")
-    }
+    state.player_ids().filter(stands).count()
 }
 
 /// Whether an enemy has captured more than a quarter of one of this team's circles.
@@ -256,7 +245,7 @@ fn for_spectator(view: &View<'_>, state: &GameState) -> (String, Color) {
         |player: &PlayerId| state.cores.open[player.index()] != 0 && state.cores.hp[player.index()] > 0;
     let mut opened = state.player_ids().filter(is_open);
     match (opened.next(), opened.count()) {
-        (Some(player), 0) => return (format!("{}'s core is open", view.name(player)), GOLD),
+        (Some(player), 0) => return (format!("{} core is open", possessive(view.name(player))), GOLD),
         (Some(_), more) => return (format!("{} cores are open", capital(word(more + 1))), GOLD),
         (None, _) => {}
     }
@@ -283,7 +272,7 @@ fn verdict(view: &View<'_>) -> String {
 fn until_sudden_death(view: &View<'_>) -> Option<u32> {
     let rate = view.scene.setup.tick_rate.hz();
     let left = view.sudden_death().since(view.state().clock()).div_ceil(rate);
-    Some(left).filter(|&left| !view.scene.setup.rules.endless && (1..=ANNOUNCED_S).contains(&left))
+    Some(left).filter(|left| (1..=ANNOUNCED_S).contains(left))
 }
 
 fn others(state: &GameState, team: u8) -> impl Iterator<Item = u8> + '_ {

@@ -87,11 +87,12 @@ impl<'a> View<'a> {
 
     /// Whether sudden death has begun.
     pub(super) fn is_sudden(&self) -> bool {
-        !self.scene.setup.rules.endless && self.state().clock() >= self.sudden_death()
+        self.state().clock() >= self.sudden_death()
     }
 
+    /// Returns the clock at which sudden death begins.
     pub(super) fn sudden_death(&self) -> Tick {
-        Tick(self.scene.setup.tick_rate.ticks_in_ms(self.scene.setup.rules.sudden_death_ms))
+        self.scene.setup.sudden_death()
     }
 
     pub(super) fn name(&self, player: PlayerId) -> &'a str {

@@ -124,9 +124,9 @@ impl Weight {
             let at = setup.map.bases.get(player.index()).map_or(Vec2::ZERO, |&at| milli(at));
             self.add(kind, at, current.team_of(player), (now, hz));
         }
-        let begins = setup.tick_rate.ticks_in_ms(setup.rules.sudden_death_ms) as f32;
+        let begins = setup.sudden_death().0 as f32;
         let before = previous.clock().0 as f32;
-        if !setup.rules.endless && (before..now).contains(&(begins - 1.0)) {
+        if (before..now).contains(&(begins - 1.0)) {
             self.add(MomentKind::SuddenDeath, Vec2::ZERO, u8::MAX, (now, hz));
         }
     }
@@ -205,9 +205,6 @@ impl Weight {
 
 /// Returns how far the table burns, from 0 to 1 in sudden death.
 pub(super) fn burn(view: &View<'_>) -> f32 {
-    if view.scene.setup.rules.endless {
-        return 0.0;
-    }
     let since = (view.now - view.sudden_death().0 as f32) / view.hz;
     if since < 0.0 {
         return (1.0 + since / BURN_BEFORE_S).max(0.0) * BURN_AT_FIRST;

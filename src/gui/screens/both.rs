@@ -200,8 +200,8 @@ impl BothScreen {
             );
             let time = match_clock((self.elapsed.as_secs_f64() * 60.0) as u32, 60);
             let legend = format!(
-                "{time}   Clicks: own / the other's, until this world runs them. \
-                 A ring: where the other screen has the unit."
+                "{time}   Clicks: time until this world runs them, own / the other's. \
+                 Ring: the unit's place on the other screen."
             );
             let at = pos2(inside.left(), inside.bottom() - 10.0);
             let style = (theme::SMALL, theme::TEXT);

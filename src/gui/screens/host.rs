@@ -106,11 +106,8 @@ impl HostScreen {
             page.field("code", beside, &mut self.terms.code, "a code, to keep strangers out");
             let is_on = &mut self.terms.shared_address;
             let weight = if *is_on { Weight::Chosen } else { Weight::Normal };
-            let text = if *is_on {
-                "Friends behind one router: all"
-            } else {
-                "Friends behind one router: all but one"
-            };
+            let text =
+                if *is_on { "Seats for one address: all" } else { "Seats for one address: all but one" };
             if page.button("shared address", row(ROW, 0.0), text, weight) {
                 *is_on = !*is_on;
             }
@@ -135,11 +132,14 @@ impl HostScreen {
 
     /// Draws the choice of architecture below the picture of the map.
     fn network(&mut self, page: &mut Page<'_>, area: Rect) {
-        let mut top = area.top() + area.width() * 9.0 / 16.0 + 14.0;
+        let mut top = area.top() + area.width() * 9.0 / 16.0 + 10.0;
+        let question = Rect::from_min_size(pos2(area.left(), top), vec2(area.width(), 17.0));
+        heading(page, "architecture", question, "Who computes the match");
+        top += 17.0 + 5.0;
         for (choice, name, text) in [
-            (Architecture::P2p, "p2p", "In lockstep (P2P): the usual way"),
+            (Architecture::P2p, "p2p", "All players, in lockstep (P2P)"),
             (Architecture::ClientServer, "client-server", "This computer, as a server"),
-            (Architecture::Relay, "relay", "All; this computer relays the inputs"),
+            (Architecture::Relay, "relay", "All players; this computer relays"),
         ] {
             let is_chosen = choice == self.terms.architecture;
             let weight = if is_chosen { Weight::Chosen } else { Weight::Normal };

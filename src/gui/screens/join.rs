@@ -12,6 +12,7 @@ use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
+use game::phrase::possessive;
 use net::discovery::Room;
 use net::{Architecture, PlayerName, RoomCode};
 use sim::SIMULATION_BUILD;
@@ -19,6 +20,8 @@ use transport::DEFAULT_PORT;
 use transport::discovery::Browser;
 
 const ROW: f32 = 42.0;
+/// Distance of a match's name from the middle of its row, above the line with its map and rules.
+const LIFT: f32 = 10.0;
 /// Time without a match after which the screen gives advice, in seconds.
 const ADVICE_AFTER_S: f64 = 5.0;
 
@@ -176,7 +179,7 @@ impl JoinScreen {
     /// Draws the code field of the locked match that was chosen.
     fn by_code(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let locked = self.locked.as_mut()?;
-        let hint = format!("the code of {}'s match", locked.name);
+        let hint = format!("the code of {} match", possessive(&locked.name));
         let entered = page.line("code", part(row, 0, 2), &mut locked.code, &hint, FIELD_BYTES_MAX);
         let right = part(row, 1, 2);
         let pressed = page.button("join locked", part(right, 0, 2), "Join it", Weight::Primary);
@@ -202,7 +205,7 @@ impl JoinScreen {
     }
 
     fn by_address(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
-        let hint = format!("or an address, as 192.168.1.20:{DEFAULT_PORT}");
+        let hint = format!("or an address, such as 192.168.1.20:{DEFAULT_PORT}");
         let entered = page.field("address", part(row, 0, 2), &mut context.settings.you.address, &hint);
         let right = part(row, 1, 2);
         let pressed = page.button("join address", part(right, 0, 2), "Join it", Weight::Normal);
@@ -260,14 +263,22 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, is_own: b
         version,
         room.address.ip().to_string(),
     ];
+    let setup = room.names.map(|names| format!("Map: {}, rules: {}", names.map, names.rules));
     page.within(&name, |page| {
         for (place, (fact, (column, share))) in facts.iter().zip(COLUMNS).enumerate() {
-            let at = pos2(row.left() + share * row.width(), row.center().y);
+            let lifted = if place == 0 && setup.is_some() { LIFT } else { 0.0 };
+            let at = pos2(row.left() + share * row.width(), row.center().y - lifted);
             let until = COLUMNS.get(place + 1).map_or(0.99, |next| next.1 - 0.01);
             let width = (until - share) * row.width();
             let colour = if bar.is_some() { theme::LINE_LIT } else { theme::TEXT };
             let size = if place == 0 { theme::BODY } else { theme::SMALL };
             page.text(&format!("{name} {column}"), at, Align2::LEFT_CENTER, (size, colour), fact, width);
+        }
+        if let Some(setup) = setup {
+            let [(_, left), (_, right), ..] = COLUMNS;
+            let at = pos2(row.left() + left * row.width(), row.bottom() - 2.0);
+            let (style, width) = ((theme::SMALL, theme::QUIET), (right - left - 0.01) * row.width());
+            page.open_ended(&format!("{name} setup"), at, Align2::LEFT_BOTTOM, style, &setup, width);
         }
     });
     clicked

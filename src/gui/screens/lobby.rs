@@ -14,6 +14,7 @@ use crate::gui::launch::Game;
 use crate::gui::page::{self, Page, Weight};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
+use game::phrase::{joined, possessive};
 use game::{Control, MatchEvent, data};
 use net::message::{Choice, Lobby, LobbySeat};
 use net::{Architecture, MatchConfig};
@@ -33,7 +34,7 @@ const LEFT: f32 = 0.62;
 const WORDS_ARE_FOR: &str = "The same four words on both screens: the connection is private.";
 
 /// Explanation of a ban, for the host.
-const A_BAN_IS: &str = "Remove: may ask for a seat again. Ban: never again in this room.";
+const A_BAN_IS: &str = "Remove: they may join again. Ban: they may not return to this room.";
 
 /// State of the lobby.
 pub(super) struct LobbyPanel {
@@ -45,7 +46,7 @@ pub(super) struct LobbyPanel {
     /// Names of the map and of the rules, as shown.
     names: [Option<String>; 2],
     talk: Talk,
-    /// Teams of all seats, as far as this window knows those of free ones.
+    /// Teams of all seats; a guest does not know those of free seats.
     teams: Vec<u8>,
     /// Choice of this player: shown immediately, before the host confirms it.
     choice: Choice,
@@ -149,7 +150,7 @@ impl LobbyPanel {
 
     fn title(&self) -> String {
         let host = self.lobby.seats.first().copied().flatten();
-        let of = host.map_or_else(|| "a".to_owned(), |taken| format!("{}'s", taken.seat.name));
+        let of = host.map_or_else(|| "a".to_owned(), |taken| possessive(taken.seat.name.as_str()));
         let how = match self.config.architecture {
             Architecture::P2p => "",
             Architecture::ClientServer => ", on a server",
@@ -316,8 +317,8 @@ impl LobbyPanel {
             (2.., _) => format!("{free} seats are free."),
             (0, []) if self.choice.is_ready => "All are ready.".into(),
             (0, []) => "All others are ready: the match begins once you are.".into(),
-            (0, names) if self.choice.is_ready => format!("Waiting until {} ready.", are(names)),
-            (0, names) => format!("You are not ready, nor {}.", are_not(names)),
+            (0, names) if self.choice.is_ready => format!("Waiting for {} to get ready.", joined(names)),
+            (0, names) => format!("You and {} are not ready yet.", joined(names)),
         }
     }
 
@@ -354,20 +355,4 @@ fn removal(page: &mut Page<'_>, game: &mut Game, row: Rect, player: PlayerId) {
 /// since nobody compares it.
 fn words(game: &Game, player: PlayerId, taken: &LobbySeat) -> Option<String> {
     taken.words.filter(|_| !game.has_bot(player)).map(|words| words.to_string())
-}
-
-/// Joins names, as "is ann" or "are ann and ben".
-fn are_not(names: &[&str]) -> String {
-    match names {
-        [one] => format!("is {one}"),
-        all => format!("are {}", all.join(" and ")),
-    }
-}
-
-/// Joins names, as "ann is" or "ann and ben are".
-fn are(names: &[&str]) -> String {
-    match names {
-        [one] => format!("{one} is"),
-        all => format!("{} are", all.join(" and ")),
-    }
 }

@@ -4,6 +4,7 @@ mod attract;
 mod both;
 mod camera_control;
 mod form;
+mod help;
 mod host;
 mod join;
 mod lobby;
@@ -265,7 +266,7 @@ impl Screen {
         };
         match self {
             Self::Result(screen) => scale_for(screen.room()),
-            _ if shows_help || self.name() == "lobby" => scale_for(menu::LARGEST_ROOM),
+            _ if shows_help || self.name() == "lobby" => scale_for(help::LARGEST_ROOM),
             _ => scale(),
         }
     }
@@ -313,16 +314,10 @@ fn describe_replay(file: &Path) -> String {
     let Ok(replay) = replay::Replay::open(file) else { return "unreadable".into() };
     let header = replay.header();
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
-    let length = replay.promised_ticks().map_or_else(String::new, |ticks| {
-        format!(", {}", clock(f64::from(ticks) / f64::from(header.tick_rate.hz())))
-    });
+    let length = replay
+        .promised_ticks()
+        .map_or_else(String::new, |ticks| format!(", {}", play::match_clock(ticks, header.tick_rate.hz())));
     format!("{}{length}", names.join(" against "))
-}
-
-/// Formats seconds as minutes and seconds.
-fn clock(seconds: f64) -> String {
-    let whole = seconds.max(0.0) as u64;
-    format!("{}:{:02}", whole / 60, whole % 60)
 }
 
 /// Builds the result screen.

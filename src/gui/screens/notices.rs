@@ -68,7 +68,7 @@ pub(super) fn fetch_card(page: &mut Page<'_>, view: &View) {
     const NOTABLE_BYTES: u32 = 16 << 10;
     let lacks = view.fetching.is_some_and(|(has, of)| of.saturating_sub(has) >= NOTABLE_BYTES);
     let Some(percent) = fetched_percent(view).filter(|_| lacks) else { return };
-    let below = format!("The recording is fetched: {percent} %. {} skips it", key_name(Action::Menu));
+    let below = format!("Fetching the recording: {percent} %. {} skips it", key_name(Action::Menu));
     announce(page, ("over", "The match is over"), ("fetching", &below));
 }
 

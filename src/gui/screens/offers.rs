@@ -57,7 +57,7 @@ impl<T> Offers<T> {
         let mut all: Vec<_> = built_in
             .map(|(name, data)| Offer { source: name.clone().into(), name, loaded: Ok(data) })
             .collect();
-        let mut files = folder.map(toml_files).unwrap_or_default();
+        let mut files = folder.map(usable_files).unwrap_or_default();
         let unread = files.len().saturating_sub(FILES_MAX);
         files.truncate(FILES_MAX);
         all.extend(files.into_iter().map(|source| {
@@ -84,10 +84,12 @@ impl<T> Offers<T> {
     }
 }
 
-/// Lists the TOML files of a folder, sorted by name.
-fn toml_files(folder: &Path) -> Vec<PathBuf> {
+/// Lists the TOML files and the recordings of a folder, sorted by name.
+fn usable_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+    let is_usable =
+        |path: &PathBuf| path.extension().is_some_and(|it| it == "toml" || it == replay::EXTENSION);
+    let mut files: Vec<_> = entries.filter(is_usable).collect();
     files.sort();
     files
 }

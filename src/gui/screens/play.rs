@@ -9,6 +9,7 @@ use macroquad::miniquad::KeyCode;
 use std::sync::Arc;
 
 use super::camera_control::CameraControl;
+use super::help::HelpCard;
 use super::menu::{self, Choice};
 use super::net_graph::NetGraph;
 use super::notices::{
@@ -20,7 +21,7 @@ use super::scores::scores;
 use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
 use super::tutorial_card::{learned_card, task_card};
-use super::{Next, clock, over};
+use super::{Next, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
@@ -35,6 +36,7 @@ use crate::gui::sound::{Cues, Ear, Kind, MusicState, Waiting, answer};
 use crate::gui::talk::Talk;
 use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
+use game::phrase::clock;
 use game::{Control, EventBacklog, Finished, View};
 use net::StallCause;
 use sim::{Command, GameState, KindId, PlayerId};
@@ -69,6 +71,7 @@ pub(crate) struct PlayScreen {
     tutorial: Option<Tutorial>,
     sent: SentCommands,
     overlay: Overlay,
+    help: HelpCard,
     settings: SettingsPanel,
     talk: Talk,
     /// Card that opened by itself, if one is shown.
@@ -120,6 +123,7 @@ impl PlayScreen {
             tutorial,
             sent: SentCommands::default(),
             overlay: Overlay::None,
+            help: HelpCard::of_keys(),
             settings: SettingsPanel::default(),
             talk: Talk::default(),
             prompt: Prompt::default(),
@@ -457,7 +461,7 @@ impl PlayScreen {
                 }
             }
             Overlay::Help => {
-                if menu::help_card(page) {
+                if self.help.page(page) {
                     self.overlay = Overlay::None;
                 }
             }
@@ -582,7 +586,7 @@ fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
 
 /// Formats ticks as the match clock.
 pub(super) fn match_clock(ticks: u32, hz: u32) -> String {
-    clock(f64::from(ticks) / f64::from(hz))
+    clock(u64::from(ticks / hz))
 }
 
 /// Whether a key has this action.

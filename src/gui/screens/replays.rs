@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::form::part;
-use super::{Attract, Next, clock};
+use super::play::match_clock;
+use super::{Attract, Next};
 use crate::cli::local_time::local_time;
 use crate::cli::paths;
 use crate::cli::replay::list::replays_in;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
+use game::phrase::joined;
 use replay::ReplayInfo;
 
 /// Maximum number of listed replays; `arena replay list` lists them all.
@@ -148,12 +150,11 @@ fn describe(file: &Path) -> [String; 5] {
     };
     let Some(header) = &info.header else { return unreadable(info.reason) };
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
-    let seconds = f64::from(info.ticks) / f64::from(header.tick_rate.hz());
     [
         names.join(" against "),
         local_time(header.started_unix_s),
         header.map_name.clone(),
-        clock(seconds),
+        match_clock(info.ticks, header.tick_rate.hz()),
         result_of(&info),
     ]
 }
@@ -163,7 +164,7 @@ fn result_of(info: &ReplayInfo) -> String {
     let (Some(header), Some(result)) = (&info.header, &info.result) else { return "unfinished".into() };
     let winners = |team| {
         let names = header.players_of(team).map(|player| header.seats[player.index()].name.as_str());
-        names.collect::<Vec<_>>().join(" and ")
+        joined(&names.collect::<Vec<_>>())
     };
     result.winner.map_or_else(|| result.outcome.replace('_', " "), |team| format!("{} won", winners(team)))
 }

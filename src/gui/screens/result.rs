@@ -22,6 +22,7 @@ use crate::gui::page::{self, Page, Weight};
 use crate::gui::sound::{Kind, MusicState};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
+use game::phrase::{counted, joined, possessive};
 use game::{Control, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use net::LinkStatus;
 use net::message::Choice;
@@ -105,7 +106,7 @@ impl Over {
     fn describe_moments(&self) -> Vec<(u32, String)> {
         let team = |team: u8| {
             let seats = self.summary.roster.iter().filter(|seat| seat.team == team);
-            seats.map(|seat| seat.name.as_str()).collect::<Vec<_>>().join(" and ")
+            joined(&seats.map(|seat| seat.name.as_str()).collect::<Vec<_>>())
         };
         let me = self.summary.player;
         let moments = self.summary.history.moments().into_iter();
@@ -172,21 +173,28 @@ impl Over {
         let summary = &self.summary;
         let names = |won: bool| {
             let seats = summary.roster.iter().filter(|seat| (Some(seat.team) == summary.winner) == won);
-            seats.map(|seat| seat.name.as_str()).collect::<Vec<_>>().join(" and ")
+            joined(&seats.map(|seat| seat.name.as_str()).collect::<Vec<_>>())
         };
         let (winner, loser) = (names(true), names(false));
+        let cores = |won: bool| {
+            let seats =
+                summary.roster.iter().filter(|seat| (Some(seat.team) == summary.winner) == won).count();
+            if seats == 1 { "core" } else { "cores" }
+        };
         match summary.outcome {
-            MatchOutcome::Rules(Outcome::Core) => format!("{winner} destroyed {} core", possessive(&loser)),
+            MatchOutcome::Rules(Outcome::Core) => {
+                format!("{winner} destroyed {} {}", possessive(&loser), cores(false))
+            }
             MatchOutcome::Rules(Outcome::Score) => format!("{winner} reached the score to win"),
             MatchOutcome::Rules(Outcome::SuddenDeath) => {
-                format!("In sudden death {} core stood longest", possessive(&winner))
+                format!("In sudden death {} {} stood longest", possessive(&winner), cores(true))
             }
             MatchOutcome::Rules(Outcome::Surrender) => format!("{loser} gave up"),
             MatchOutcome::Rules(Outcome::Draw) => {
                 "The last cores fell together, with equal score and damage".into()
             }
             MatchOutcome::Rules(Outcome::Running) | MatchOutcome::TickLimit => {
-                "The agreed time was over".into()
+                "The agreed time ran out".into()
             }
             MatchOutcome::PeerLeft(player) => format!("{} left the match", self.name(player)),
             MatchOutcome::PeerLost(player) => {
@@ -208,11 +216,6 @@ impl Over {
         );
         theirs.map_or_else(|| own.clone(), |(p50, _)| format!("{own}, theirs after {p50:.0} ms"))
     }
-}
-
-/// Forms a possessive: "Ben's", "James'".
-fn possessive(name: &str) -> String {
-    if name.ends_with('s') { format!("{name}'") } else { format!("{name}'s") }
 }
 
 fn desync_text(summary: &Summary, report: Option<&Path>) -> String {
@@ -392,7 +395,12 @@ impl ResultScreen {
             page.text(name, at, Align2::CENTER_TOP, (size, colour), text, area.width());
         };
         let [commands, deaths, captures] = over.summary.counts;
-        let counts = format!("You gave {commands} commands, took {captures} circles and lost {deaths} units");
+        let counts = format!(
+            "You gave {}, took {} and lost {}",
+            counted(commands, "command", "commands"),
+            counted(captures, "circle", "circles"),
+            counted(deaths, "unit", "units")
+        );
         line("counts", 20.0, theme::SMALL, theme::QUIET, &counts);
         line("latency", 52.0, theme::BODY, theme::TEXT, &over.latency());
         let network = format!(
@@ -436,7 +444,7 @@ impl ResultScreen {
         match (&self.party, &names[..]) {
             (None, _) | (_, []) => String::new(),
             (_, [name]) if *name != "You" => format!("{name} wants a rematch"),
-            (_, names) => format!("{} want a rematch", names.join(" and ")),
+            (_, names) => format!("{} want a rematch", joined(names)),
         }
     }
 

@@ -3,9 +3,10 @@
 use egui_macroquad::egui::{Align2, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
 use super::form::part;
-use crate::gui::debrief::clock;
+
 use crate::gui::page::Page;
 use crate::gui::theme;
+use game::phrase::clock;
 use game::{History, Sample};
 use sim::PLAYERS_MAX;
 
@@ -111,7 +112,14 @@ pub(super) fn moments(page: &mut Page<'_>, mut at: Pos2, width: f32, lines: &[(u
     const CLOCK: f32 = 48.0;
     for (place, (second, text)) in lines.iter().enumerate() {
         let style = (theme::SMALL, theme::GOLD);
-        page.text(&format!("moment {place} at"), at, Align2::LEFT_TOP, style, &clock(*second), CLOCK);
+        page.text(
+            &format!("moment {place} at"),
+            at,
+            Align2::LEFT_TOP,
+            style,
+            &clock((*second).into()),
+            CLOCK,
+        );
         let (right, style) = (at + vec2(CLOCK, 0.0), (theme::SMALL, theme::TEXT));
         page.text(&format!("moment {place}"), right, Align2::LEFT_TOP, style, text, width - CLOCK);
         at.y += 20.0;

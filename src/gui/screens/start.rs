@@ -4,8 +4,9 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
 use super::form::{choose_level, heading, named, part, you_are};
+use super::help::HelpCard;
 use super::settings::SettingsPanel;
-use super::{Attract, Next, describe_replay, join, menu, newest_replay};
+use super::{Attract, Next, describe_replay, join, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
 use crate::cli::kept_seats::{KeptSeat, abandoned_seats};
 use crate::gui::context::AppContext;
@@ -24,7 +25,7 @@ pub(crate) struct StartScreen {
     replay: Option<(PathBuf, String)>,
     /// Seat on a server that a process of this user left behind.
     seat: Option<KeptSeat>,
-    shows_help: bool,
+    help: Option<HelpCard>,
     settings: Option<SettingsPanel>,
 }
 
@@ -35,7 +36,7 @@ impl StartScreen {
             (file, about)
         });
         let seat = abandoned_seats().into_iter().next();
-        Self { attract, replay, seat, shows_help: false, settings: None }
+        Self { attract, replay, seat, help: None, settings: None }
     }
 
     pub(crate) fn take(&mut self, context: &mut AppContext, inputs: &[Input]) {
@@ -45,7 +46,7 @@ impl StartScreen {
     }
 
     pub(crate) const fn shows_help(&self) -> bool {
-        self.shows_help
+        self.help.is_some()
     }
 
     pub(crate) fn takes_keys(&self) -> bool {
@@ -59,21 +60,22 @@ impl StartScreen {
             }
             return None;
         }
-        if self.shows_help {
-            self.shows_help = !(menu::help_card(page) || page.escapes());
+        if let Some(card) = &mut self.help {
+            if card.page(page) || page.escapes() {
+                self.help = None;
+            }
             return None;
         }
         let window = page.window();
         let plate = start_plate(window);
-        let above = pos2(plate.left(), plate.top() - 10.0);
-        page.text(
-            "title",
-            above,
-            Align2::LEFT_BOTTOM,
-            (theme::TITLE, theme::TEXT),
-            "Mini RTS Arena",
-            window.width(),
-        );
+        // On a plate of its own the title is legible whatever moves behind it.
+        let above =
+            Rect::from_min_max(plate.left_top() - vec2(0.0, 66.0), plate.right_top() - vec2(0.0, 8.0));
+        page.plate("title plate", above);
+        let (at, style) = (above.left_center() + vec2(18.0, 0.0), (theme::TITLE, theme::TEXT));
+        page.within("title plate", |page| {
+            page.text("title", at, Align2::LEFT_CENTER, style, "Mini RTS Arena", above.width() - 36.0);
+        });
         page.plate("menu", plate);
         page.within("menu", |page| self.rows(context, page, plate.shrink(18.0)))
     }
@@ -124,8 +126,8 @@ impl StartScreen {
         if page.button("settings", part(last, 0, 3), "Settings", Weight::Normal) {
             self.settings = Some(SettingsPanel::default());
         }
-        if page.button("help", part(last, 1, 3), "Keys and rules", Weight::Normal) {
-            self.shows_help = true;
+        if page.button("help", part(last, 1, 3), "How to play", Weight::Normal) {
+            self.help = Some(HelpCard::default());
         }
         if page.button("quit", part(last, 2, 3), "Quit", Weight::Normal) {
             next = Some(Next::Quit);

@@ -84,9 +84,18 @@ fn sign(kind: Kind, at: Pos2, colour: Color32) -> Shape {
         }
         Kind::Circle | Kind::Other => Shape::circle_filled(up(-10.0), 3.0, colour),
         Kind::CoreOpen => closed(vec![up(9.0), at + vec2(4.5, 0.0), up(-9.0), at - vec2(4.5, 0.0)], colour),
+        Kind::SuddenDeath => flame(at, colour),
         Kind::Gone => Shape::line_segment([up(14.0), up(-14.0)], Stroke::new(1.5, theme::TEXT)),
         Kind::Desync => Shape::line_segment([up(15.0), up(-15.0)], Stroke::new(3.0, theme::RED)),
     }
+}
+
+/// Returns a flame that stands on the line.
+fn flame(at: Pos2, colour: Color32) -> Shape {
+    const HALF: [(f32, f32); 5] = [(0.0, 20.0), (2.2, 15.0), (5.0, 10.0), (5.2, 5.0), (2.8, 1.0)];
+    let right = HALF.iter().map(|&(x, y)| at + vec2(x, -y));
+    let left = HALF.iter().skip(1).rev().map(|&(x, y)| at + vec2(-x, -y));
+    Shape::convex_polygon(right.chain(left).collect(), colour, Stroke::new(1.0, theme::GROUND))
 }
 
 #[cfg(test)]

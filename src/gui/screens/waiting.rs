@@ -15,6 +15,7 @@ use crate::gui::page::{FIELD_BYTES_MAX, Page, Weight};
 use crate::gui::theme;
 use game::MatchError;
 use game::data::WorldError;
+use game::phrase::duration;
 use net::{Refusal, RoomCode};
 
 const ROW: f32 = 42.0;
@@ -179,7 +180,7 @@ impl Failure {
         let why = match error {
             MatchError::Refused(Refusal::RoomCode) => {
                 let is = if has_code { "has another code" } else { "is locked: its host knows the code" };
-                format!("This match {is}. Upper and lower case and blanks do not count.")
+                format!("This match {is}. Upper and lower case and spaces make no difference.")
             }
             MatchError::World(WorldError::UnknownRules(_)) => {
                 format!("{error}: start `arena join` with its file and --rules")
@@ -229,16 +230,16 @@ const fn title(game: &Game) -> &'static str {
 }
 
 fn wait_text(game: &Game, waited_s: f64) -> String {
-    let waited = super::clock(waited_s);
+    let waited = duration(waited_s.max(0.0) as u64);
     match &game.request {
         LaunchRequest::Practice(_) => "The other seats are being taken.".into(),
-        LaunchRequest::Host(_) => format!("Your match is being opened, {waited}."),
+        LaunchRequest::Host(_) => format!("Your match is being opened ({waited})."),
         LaunchRequest::Join(_, hosts) if waited_s < ADVICE_AFTER_S => {
-            format!("Asking {}, {waited}.", hosts[0])
+            format!("Asking {} ({waited}).", hosts[0])
         }
         LaunchRequest::Join(_, hosts) => format!(
-            "Nothing answers at {} so far, {waited}.\n\nIs the match open there, and does its window \
-             show this address? A firewall on either computer may keep out UDP on port {}; `arena doctor` says \
+            "Nothing has answered at {} for {waited}.\n\nIs the match open there, and does its window \
+             show this address? A firewall on either computer may block UDP port {}; `arena doctor` says \
              what arrives.",
             hosts[0],
             hosts[0].port()

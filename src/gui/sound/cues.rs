@@ -97,7 +97,7 @@ impl Cues {
         if state.outcome() != Outcome::Running || is_before_sudden_death(view) {
             return MusicState::Silent;
         }
-        if !view.setup.rules.endless && state.clock() >= sudden_death(view) {
+        if state.clock() >= view.setup.sudden_death() {
             return MusicState::SuddenDeath;
         }
         let is_mine = |player: PlayerId| view.me.is_none_or(|me| state.team_of(me) == state.team_of(player));
@@ -208,8 +208,8 @@ impl Cues {
 
     /// Emits a drumbeat per second of sudden death.
     fn hear_drum(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
-        let (now, begins) = (view.current.clock(), sudden_death(view));
-        if view.setup.rules.endless || now < begins || view.current.outcome() != Outcome::Running {
+        let (now, begins) = (view.current.clock(), view.setup.sudden_death());
+        if now < begins || view.current.outcome() != Outcome::Running {
             return;
         }
         let second = now.since(begins) / view.setup.tick_rate.hz();
@@ -248,14 +248,10 @@ fn is_own(view: &View, before: &GameState, unit: UnitId) -> bool {
     view.me.is_some() && owner(&view.current).or_else(|| owner(before)) == view.me
 }
 
-fn sudden_death(view: &View) -> Tick {
-    Tick(view.setup.tick_rate.ticks_in_ms(view.setup.rules.sudden_death_ms))
-}
-
 /// Whether sudden death is so near that the sounds of fights are muted.
 fn is_before_sudden_death(view: &View) -> bool {
-    let left = sudden_death(view).since(view.current.clock());
-    !view.setup.rules.endless && (1..=view.setup.tick_rate.ticks_in_ms(SILENCE_MS)).contains(&left)
+    let left = view.setup.sudden_death().since(view.current.clock());
+    (1..=view.setup.tick_rate.ticks_in_ms(SILENCE_MS)).contains(&left)
 }
 
 fn tiles(at: sim::math::Vec2) -> Vec2 {

@@ -206,7 +206,7 @@ fn the_fourth_step_needs_an_order_besides_the_circle() {
 fn the_fifth_step_needs_minions_in_two_places() {
     let mut lesson = Lesson::until(Step::Split);
     let (goal, army) = (lesson.goal(), lesson.army());
-    // All in one heap.
+    // All minions in one crowd.
     lesson.give(&[Command::AttackMove(army, goal, When::Now)]);
     lesson.wait_s(5);
     let all_there = lesson.army().len();

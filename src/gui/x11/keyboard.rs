@@ -15,7 +15,7 @@ use crate::gui::key_event::{Held, KeyEvent};
 
 /// The keyboard that all clients share.
 const DEVICE: u16 = 0x100;
-/// Returns the parts of the map that are read.
+/// Returns the parts of the keyboard's map that this program reads.
 fn parts() -> MapPart {
     MapPart::KEY_TYPES | MapPart::KEY_SYMS
 }
@@ -138,7 +138,7 @@ impl Keyboard {
         key.syms.get(at).copied()
     }
 
-    /// Takes the labels of the layout in effect, if they have changed.
+    /// Returns the labels of the layout in effect, if they have changed since the last call.
     pub(super) fn take_labels(&mut self) -> Option<Vec<(KeyCode, String)>> {
         if !core::mem::take(&mut self.has_changed) {
             return None;

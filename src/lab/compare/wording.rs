@@ -198,7 +198,7 @@ pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
         Experiment::Scale => [
             "scale",
             "Units and players",
-            "armies stand amid each other and fight, so hardy that nobody falls; the server's limit of bandwidth is lifted",
+            "armies stand among each other and fight, with enough hit points that nobody falls; the server's bandwidth limit is lifted",
         ],
     }
 }

@@ -212,7 +212,7 @@ impl<I: Interference> VirtualMatch<I> {
 impl fmt::Display for PeerEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(why) => f.write_str(why),
+            Self::Failed(why) => why.fmt(f),
             Self::Played(summary) => write!(f, "{} after {} ticks", self.as_str(), summary.ticks),
             _ => f.write_str(self.as_str()),
         }
@@ -233,7 +233,7 @@ pub fn end(machine: Machine<Match>) -> PeerEnd {
     match machine.into_state() {
         State::Over(game) => match game.into_summary() {
             Ok(summary) => PeerEnd::Played(Box::new(summary)),
-            Err(error) => PeerEnd::Failed(error.to_string()),
+            Err(error) => PeerEnd::Failed(error),
         },
         State::Absent(_) | State::Open(_) => PeerEnd::Unfinished,
         State::Crashed => PeerEnd::Crashed,

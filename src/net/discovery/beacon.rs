@@ -6,6 +6,7 @@ use core::fmt;
 use arrayvec::{ArrayString, ArrayVec};
 use serde::{Deserialize, Serialize};
 
+use super::SetupNames;
 use crate::wire::architecture::Architecture;
 use crate::wire::limits::DISCOVERY_BYTES_MAX;
 use crate::wire::message::PacketId;
@@ -19,11 +20,18 @@ pub const ROOM_QUERY: u8 = PacketId::RoomQuery as u8;
 pub const ROOM_INFO: u8 = PacketId::RoomInfo as u8;
 /// Follows the first byte, little-endian: high byte `M` for this game, low byte the version of discovery.
 pub const DISCOVERY_PROTOCOL: u16 = 0x4D01;
+/// Takes the place of [`DISCOVERY_PROTOCOL`] in an answer with [`SetupNames`].
+pub const DISCOVERY_PROTOCOL_NAMED: u16 = 0x4D02;
 /// Most bytes of a [`VersionText`].
 pub const VERSION_BYTES_MAX: usize = 24;
 
 /// The first byte and the protocol.
 const HEADER_BYTES: usize = 3;
+/// The upper 16 bits of the nonce of a query that asks for [`SetupNames`]. Hosts that know none echo it like any other,
+/// so one query serves for hosts of all versions.
+const ASKS_NAMES: u64 = DISCOVERY_PROTOCOL_NAMED as u64;
+/// Lowest of these bits.
+const ASKS_NAMES_SHIFT: u32 = 48;
 /// Header and nonce of a query; zeros follow.
 const QUERY_BYTES_USED: usize = HEADER_BYTES + 8;
 
@@ -60,12 +68,14 @@ pub struct RoomQuery {
 }
 
 /// A room's answer to a query, or its unsolicited beacon.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomInfo {
     /// The query's nonce; 0 in a beacon.
     pub nonce: u64,
     /// The room.
     pub beacon: Beacon,
+    /// Its rules and map, if the query asked for them and the host knows them.
+    pub names: Option<SetupNames>,
 }
 
 /// Why a datagram is not a discovery datagram of this version.
@@ -85,7 +95,7 @@ pub enum DecodeError {
     Version {
         /// The sender's.
         theirs: u8,
-        /// This build's.
+        /// This build's latest.
         ours: u8,
     },
     /// A field is truncated or out of range.
@@ -96,27 +106,45 @@ pub enum DecodeError {
     NotCanonical,
 }
 
-/// The host's reply to a datagram on its game port, if that is a room query. Once the room is closed to new
-/// players, reply with a `beacon` that has `closed` set, so that lists drop it at once.
+/// The host's reply to a datagram on its game port, if that is a room query; with the `names` if it asks for them.
+/// Once the room is closed to new players, reply with a `beacon` that has `closed` set, so that lists drop it at once.
 #[must_use]
-pub fn answer(query: &[u8], beacon: &Beacon) -> Option<ArrayVec<u8, DISCOVERY_BYTES_MAX>> {
-    let RoomQuery { nonce } = RoomQuery::decode(query).ok()?;
-    Some(RoomInfo { nonce, beacon: beacon.clone() }.encode())
+pub fn answer(
+    query: &[u8],
+    beacon: &Beacon,
+    names: Option<&SetupNames>,
+) -> Option<ArrayVec<u8, DISCOVERY_BYTES_MAX>> {
+    let query = RoomQuery::decode(query).ok()?;
+    let names = names.filter(|_| query.asks_names()).copied();
+    Some(RoomInfo { nonce: query.nonce, beacon: beacon.clone(), names }.encode())
 }
 
 impl RoomQuery {
+    /// Builds a query that asks for the names of rules and map, too. The lower 48 bits of `nonce` are kept.
+    #[must_use]
+    pub const fn for_names(nonce: u64) -> Self {
+        let kept = u64::MAX >> (u64::BITS - ASKS_NAMES_SHIFT);
+        Self { nonce: nonce & kept | ASKS_NAMES << ASKS_NAMES_SHIFT }
+    }
+
+    /// Whether the names of rules and map are asked for, too.
+    #[must_use]
+    pub const fn asks_names(&self) -> bool {
+        self.nonce >> ASKS_NAMES_SHIFT == ASKS_NAMES
+    }
+
     /// Encodes the query as a datagram.
     #[must_use]
     pub fn encode(&self) -> [u8; DISCOVERY_BYTES_MAX] {
         let mut bytes = [0; DISCOVERY_BYTES_MAX];
-        bytes[..HEADER_BYTES].copy_from_slice(&header(ROOM_QUERY));
+        bytes[..HEADER_BYTES].copy_from_slice(&header(ROOM_QUERY, DISCOVERY_PROTOCOL));
         bytes[HEADER_BYTES..QUERY_BYTES_USED].copy_from_slice(&self.nonce.to_le_bytes());
         bytes
     }
 
     /// Decodes a query.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let body = body(bytes, ROOM_QUERY)?;
+        let (_, body) = body(bytes, ROOM_QUERY, &[DISCOVERY_PROTOCOL])?;
         let (nonce, padding) = body.split_first_chunk().ok_or(DecodeError::Malformed)?;
         if bytes.len() != DISCOVERY_BYTES_MAX {
             return Err(DecodeError::Length { bytes: bytes.len() });
@@ -135,22 +163,30 @@ impl RoomInfo {
     /// Encodes the answer as a datagram.
     #[must_use]
     pub fn encode(&self) -> ArrayVec<u8, DISCOVERY_BYTES_MAX> {
-        let mut room = [0; DISCOVERY_BYTES_MAX - HEADER_BYTES];
-        #[expect(
-            clippy::expect_used,
-            reason = "every field is bounded by its type: the longest has 110 bytes"
-        )]
-        let body = postcard::to_slice(self, &mut room).expect("the longest answer fits");
-        header(ROOM_INFO).into_iter().chain(body.iter().copied()).collect()
+        let mut bytes = ArrayVec::new();
+        let protocol = if self.names.is_some() { DISCOVERY_PROTOCOL_NAMED } else { DISCOVERY_PROTOCOL };
+        bytes.extend(header(ROOM_INFO, protocol));
+        append(&mut bytes, &(self.nonce, &self.beacon));
+        if let Some(names) = &self.names {
+            append(&mut bytes, names);
+        }
+        bytes
     }
 
     /// Decodes an answer.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let info: Self = postcard::from_bytes(body(bytes, ROOM_INFO)?).map_err(|_| DecodeError::Malformed)?;
-        let Beacon { port, players, seats, .. } = info.beacon;
+        let (protocol, body) = body(bytes, ROOM_INFO, &[DISCOVERY_PROTOCOL, DISCOVERY_PROTOCOL_NAMED])?;
+        let ((nonce, beacon), rest) =
+            postcard::take_from_bytes::<(u64, Beacon)>(body).map_err(|_| DecodeError::Malformed)?;
+        let names = match protocol {
+            DISCOVERY_PROTOCOL => None,
+            _ => Some(postcard::from_bytes(rest).map_err(|_| DecodeError::Malformed)?),
+        };
+        let Beacon { port, players, seats, .. } = beacon;
         if port == 0 || seats == 0 || usize::from(seats) > PLAYERS_MAX || players > seats {
             return Err(DecodeError::Malformed);
         }
+        let info = Self { nonce, beacon, names };
         if info.encode().as_slice() != bytes {
             return Err(DecodeError::NotCanonical);
         }
@@ -158,25 +194,37 @@ impl RoomInfo {
     }
 }
 
-const fn header(packet_id: u8) -> [u8; HEADER_BYTES] {
-    let [version, game] = DISCOVERY_PROTOCOL.to_le_bytes();
+/// Appends the encoding of a part of an answer.
+#[expect(
+    clippy::expect_used,
+    reason = "every field is bounded by its type: the longest answer has 200 bytes"
+)]
+fn append(bytes: &mut ArrayVec<u8, DISCOVERY_BYTES_MAX>, part: &impl Serialize) {
+    let mut encoded = [0; DISCOVERY_BYTES_MAX];
+    let part = postcard::to_slice(part, &mut encoded).expect("the longest answer fits");
+    bytes.try_extend_from_slice(part).expect("the longest answer fits");
+}
+
+const fn header(packet_id: u8, protocol: u16) -> [u8; HEADER_BYTES] {
+    let [version, game] = protocol.to_le_bytes();
     [packet_id, version, game]
 }
 
-/// Returns the body after the header of a datagram of this kind.
-fn body(bytes: &[u8], packet_id: u8) -> Result<&[u8], DecodeError> {
+/// Returns which of these protocols a datagram of this kind has, and the body after its header.
+fn body<'a>(bytes: &'a [u8], packet_id: u8, known: &[u16]) -> Result<(u16, &'a [u8]), DecodeError> {
     if bytes.len() > DISCOVERY_BYTES_MAX || bytes.len() < HEADER_BYTES {
         return Err(DecodeError::Length { bytes: bytes.len() });
     }
     let ([first, theirs, game], body) = bytes.split_first_chunk().ok_or(DecodeError::Malformed)?;
-    let [_, ours, our_game] = header(packet_id);
+    let [_, ours, our_game] = header(packet_id, known.last().copied().unwrap_or(DISCOVERY_PROTOCOL));
     if *first != packet_id || *game != our_game {
         return Err(DecodeError::Foreign);
     }
-    if *theirs != ours {
+    let protocol = u16::from_le_bytes([*theirs, *game]);
+    if !known.contains(&protocol) {
         return Err(DecodeError::Version { theirs: *theirs, ours });
     }
-    Ok(body)
+    Ok((protocol, body))
 }
 
 /// Identifies a room; written as 16 hex digits.
@@ -225,6 +273,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::{SETUP_NAME_BYTES_MAX, SetupName};
     use super::*;
     use crate::wire::name::NAME_CHARS_MAX;
 
@@ -260,13 +309,19 @@ mod tests {
             version: VersionText::new(&"9".repeat(VERSION_BYTES_MAX)).unwrap(),
             build: u32::MAX,
         };
-        RoomInfo { nonce: u64::MAX, beacon }
+        let name = SetupName::new(&"9".repeat(SETUP_NAME_BYTES_MAX)).unwrap();
+        RoomInfo { nonce: u64::MAX, beacon, names: Some(SetupNames { rules: name, map: name }) }
+    }
+
+    fn names() -> impl Strategy<Value = Option<SetupNames>> {
+        let name = || "[a-zéß語🙂 ]{1,11}".prop_map(|text| SetupName::new(&text).unwrap());
+        proptest::option::of((name(), name()).prop_map(|(rules, map)| SetupNames { rules, map }))
     }
 
     proptest! {
         #[test]
-        fn info_reads_back(nonce: u64, beacon in beacons()) {
-            let info = RoomInfo { nonce, beacon };
+        fn info_reads_back(nonce: u64, beacon in beacons(), names in names()) {
+            let info = RoomInfo { nonce, beacon, names };
             prop_assert_eq!(RoomInfo::decode(&info.encode()), Ok(info));
         }
 
@@ -274,7 +329,8 @@ mod tests {
         fn garbage_never_panics_and_is_canonical_or_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..260), headed: bool) {
             if headed && bytes.len() >= HEADER_BYTES {
                 let kind = if bytes[0] < 128 { ROOM_INFO } else { ROOM_QUERY };
-                bytes[..HEADER_BYTES].copy_from_slice(&header(kind));
+                let protocol = if bytes[1] < 128 { DISCOVERY_PROTOCOL } else { DISCOVERY_PROTOCOL_NAMED };
+                bytes[..HEADER_BYTES].copy_from_slice(&header(kind, protocol));
             }
             if let Ok(info) = RoomInfo::decode(&bytes) {
                 let again = info.encode();
@@ -287,8 +343,8 @@ mod tests {
         }
 
         #[test]
-        fn one_changed_byte_is_another_info_or_refused(beacon in beacons(), at: prop::sample::Index, to: u8) {
-            let info = RoomInfo { nonce: 7, beacon };
+        fn one_changed_byte_is_another_info_or_refused(beacon in beacons(), names in names(), at: prop::sample::Index, to: u8) {
+            let info = RoomInfo { nonce: 7, beacon, names };
             let mut bytes = info.encode();
             let at = at.index(bytes.len());
             prop_assume!(bytes[at] != to);
@@ -297,22 +353,25 @@ mod tests {
         }
 
         #[test]
-        fn an_answer_is_never_larger_than_its_query(nonce in 1..=u64::MAX, beacon in beacons()) {
-            let query = RoomQuery { nonce }.encode();
-            let reply = answer(&query, &beacon).unwrap();
-            prop_assert!(reply.len() <= query.len());
-            prop_assert_eq!(RoomInfo::decode(&reply).unwrap(), RoomInfo { nonce, beacon });
+        fn an_answer_is_never_larger_than_its_query(nonce in 1..=u64::MAX, beacon in beacons(), names in names()) {
+            for query in [RoomQuery { nonce }, RoomQuery::for_names(nonce)] {
+                let nonce = query.nonce;
+                let reply = answer(&query.encode(), &beacon, names.as_ref()).unwrap();
+                prop_assert!(reply.len() <= DISCOVERY_BYTES_MAX);
+                let names = names.filter(|_| query.asks_names());
+                prop_assert_eq!(RoomInfo::decode(&reply).unwrap(), RoomInfo { nonce, beacon: beacon.clone(), names });
+            }
         }
     }
 
     #[test]
     fn the_longest_answer_fits_and_no_part_or_extension_of_it_is_one() {
         let bytes = longest().encode();
-        assert_eq!(bytes.len(), 110);
+        assert_eq!(bytes.len(), DISCOVERY_BYTES_MAX);
         for length in 0..bytes.len() {
             assert!(RoomInfo::decode(&bytes[..length]).is_err(), "{length} bytes of it");
         }
-        for extra in [1, 80, 81, 4000] {
+        for extra in [1, 80, 4000] {
             let mut longer = bytes.to_vec();
             longer.extend(vec![0; extra]);
             assert!(RoomInfo::decode(&longer).is_err(), "{extra} bytes more");
@@ -334,8 +393,15 @@ mod tests {
             build: 1,
         };
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let info = RoomInfo { nonce: 5, beacon }.encode();
+        let info = RoomInfo { nonce: 5, beacon: beacon.clone(), names: None }.encode();
         assert_eq!(hex(&info), "15014d05ef9bafcdf8acd191019c20045a6fc3ab000102000005302e312e3001");
+        let [rules, map] = ["swift", "duel"].map(|name| SetupName::new(name).unwrap());
+        let info = RoomInfo { nonce: 5, beacon, names: Some(SetupNames { rules, map }) }.encode();
+        assert_eq!(
+            hex(&info),
+            "15024d05ef9bafcdf8acd191019c20045a6fc3ab000102000005302e312e30010573776966740464756\
+            56c"
+        );
         let query = RoomQuery { nonce: 5 }.encode();
         assert_eq!(hex(&query[..QUERY_BYTES_USED]), "14014d0500000000000000");
     }
@@ -344,9 +410,9 @@ mod tests {
     fn only_a_whole_padded_query_is_answered() {
         let query = RoomQuery { nonce: 9 }.encode();
         let beacon = longest().beacon;
-        assert!(answer(&query, &beacon).is_some());
+        assert!(answer(&query, &beacon, None).is_some());
         for length in 0..query.len() {
-            assert_eq!(answer(&query[..length], &beacon), None, "{length} bytes of it");
+            assert_eq!(answer(&query[..length], &beacon, None), None, "{length} bytes of it");
         }
         let mut scribbled = query;
         scribbled[150] = 1;
@@ -359,8 +425,8 @@ mod tests {
         let mut bytes = longest().encode();
         bytes[1] = 9;
         let error = RoomInfo::decode(&bytes).unwrap_err();
-        assert_eq!(error, DecodeError::Version { theirs: 9, ours: 1 });
-        assert!(format!("{error}").contains("version 9 there, 1 here"));
+        assert_eq!(error, DecodeError::Version { theirs: 9, ours: 2 });
+        assert!(format!("{error}").contains("version 9 there, 2 here"));
         bytes[2] = b'X';
         assert_eq!(RoomInfo::decode(&bytes), Err(DecodeError::Foreign));
     }

@@ -13,8 +13,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::time::Time;
 
 use super::{
-    Beacon, DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId,
-    RoomInfo, RoomQuery,
+    DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId, RoomInfo,
+    RoomQuery,
 };
 
 /// Most rooms in the list.
@@ -175,7 +175,7 @@ impl Directory {
         if bytes.first() == Some(&ROOM_QUERY) {
             return; // another browser's, or an echo of ours
         }
-        let RoomInfo { nonce, beacon } = match RoomInfo::decode(bytes) {
+        let info = match RoomInfo::decode(bytes) {
             Ok(info) => info,
             Err(DecodeError::Version { .. }) => {
                 count(&mut self.dropped.other_version, 1);
@@ -186,16 +186,17 @@ impl Directory {
                 return;
             }
         };
-        let probe =
-            self.probes.iter().position(|p| p.nonce == nonce && p.address == from && p.id == beacon.id);
+        let RoomInfo { nonce, beacon, .. } = &info;
+        let (nonce, id, port) = (*nonce, beacon.id, beacon.port);
+        let probe = self.probes.iter().position(|p| p.nonce == nonce && p.address == from && p.id == id);
         let probe = probe.and_then(|index| self.probes.remove(index));
         if beacon.closed {
-            self.goodbye(now, from.ip(), beacon.id, probe.is_some());
+            self.goodbye(now, from.ip(), id, probe.is_some());
         } else if let Some(probe) = probe {
-            self.answered(now, &probe, beacon);
+            self.answered(now, &probe, info);
         } else if nonce == 0 || self.queries.contains(&nonce) {
-            let game = SocketAddr::new(from.ip(), beacon.port);
-            self.hint(now, FoundBy::Broadcast, beacon.id, &[game]);
+            let game = SocketAddr::new(from.ip(), port);
+            self.hint(now, FoundBy::Broadcast, id, &[game]);
         } else {
             count(&mut self.dropped.unasked, 1);
         }
@@ -262,7 +263,7 @@ impl Directory {
     }
 
     /// A probe was answered by the game port of the room it was meant for.
-    fn answered(&mut self, now: Time, probe: &Probe, beacon: Beacon) {
+    fn answered(&mut self, now: Time, probe: &Probe, info: RoomInfo) {
         let Some(entry) = self.entries.iter().find(|entry| entry.id == probe.id) else { return };
         let is_new = match &entry.listing {
             Some(old) if old.room.address != probe.address && old.is_fresh(now) => return,
@@ -284,7 +285,7 @@ impl Directory {
         }
         let before = entry.listing.as_ref().filter(|old| old.room.address == probe.address);
         let rtt = shown_rtt(before.map(|old| old.room.rtt), now.since(probe.sent_at));
-        let room = Room::new(probe.address, beacon, entry.found_by, rtt);
+        let room = Room::new(probe.address, info, entry.found_by, rtt);
         count(&mut self.revision, u64::from(entry.listing.as_ref().is_none_or(|old| old.room != room)));
         entry.candidates.clear();
         let due = entry.listing.as_ref().map_or(now.plus(PROBE_INTERVAL), |old| old.due);
@@ -369,9 +370,10 @@ impl Directory {
     }
 
     fn probe(&mut self, now: Time, id: RoomId, address: SocketAddr) {
-        let nonce = self.nonce();
-        push_bounded(&mut self.probes, Probe { nonce, id, address, sent_at: now }, PROBES_MAX);
-        push_bounded(&mut self.outgoing, (address, RoomQuery { nonce }.encode()), OUTGOING_MAX);
+        let query = RoomQuery::for_names(self.nonce());
+        let probe = Probe { nonce: query.nonce, id, address, sent_at: now };
+        push_bounded(&mut self.probes, probe, PROBES_MAX);
+        push_bounded(&mut self.outgoing, (address, query.encode()), OUTGOING_MAX);
     }
 
     /// The index of room `id`'s entry, which is created if missing.

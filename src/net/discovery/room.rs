@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::wire::architecture::Architecture;
 
-use super::{Beacon, RoomId, VersionText};
+use super::{Beacon, RoomId, RoomInfo, SetupNames, VersionText};
 use crate::wire::name::PlayerName;
 
 /// A listed room.
@@ -30,6 +30,8 @@ pub struct Room {
     pub version: VersionText,
     /// The host's simulation build.
     pub build: u32,
+    /// Names of its rules and map, if the host says them.
+    pub names: Option<SetupNames>,
     /// Discovery methods that found it.
     pub found_by: Found,
     /// Round-trip time of the queries; late ones count little.
@@ -37,10 +39,11 @@ pub struct Room {
 }
 
 impl Room {
-    pub(super) fn new(address: SocketAddr, beacon: Beacon, found_by: Found, rtt: Duration) -> Self {
+    pub(super) fn new(address: SocketAddr, info: RoomInfo, found_by: Found, rtt: Duration) -> Self {
+        let RoomInfo { nonce: _, beacon, names } = info;
         let Beacon { id, port: _, name, architecture, players, seats, locked, closed: _, version, build } =
             beacon;
-        Self { id, name, address, architecture, players, seats, locked, version, build, found_by, rtt }
+        Self { id, name, address, architecture, players, seats, locked, version, build, names, found_by, rtt }
     }
 }
 

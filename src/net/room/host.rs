@@ -31,7 +31,7 @@ use crate::connection::keys::{CipherKind, Entropy, SecretRng};
 use crate::connection::pair_keys::PublicKey;
 use crate::connection::signing::{Signer, SigningKey};
 use crate::connection::{CLOSE_WITHIN, Connection, LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
-use crate::discovery::Beacon;
+use crate::discovery::{Beacon, SetupNames};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::{End, Event, LinkStatus, Traffic};
 use crate::expected::Expected;
@@ -435,15 +435,17 @@ impl Host {
         }
     }
 
-    /// Sets the map of the next match by its fingerprint, and what guests need who have its rules or its map not built in:
-    /// bytes whose meaning the caller knows. All guests get them, now and when they take a seat.
+    /// Sets the map of the next match by its fingerprint, the names of its rules and map for the lists of rooms, and what
+    /// guests need who have its rules or its map not built in: bytes whose meaning the caller knows. All guests get them,
+    /// now and when they take a seat.
     ///
     /// # Panics
     /// If there are more than [`SETUP_BYTES_MAX`] bytes.
-    pub fn set_setup(&mut self, map: u64, setup: Option<Box<[u8]>>) {
+    pub fn set_setup(&mut self, map: u64, names: Option<SetupNames>, setup: Option<Box<[u8]>>) {
         assert!(setup.as_ref().is_none_or(|setup| setup.len() <= SETUP_BYTES_MAX), "rules and a map fit");
         self.terms.config.map = map;
         self.reception.listener.set_map(map);
+        self.reception.names = names;
         if self.terms.setup != setup {
             self.terms.setup = setup;
             for player in self.peers.players().collect::<Seats>().iter() {

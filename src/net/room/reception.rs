@@ -10,7 +10,7 @@ use super::lobby::LobbyNews;
 use crate::connection::Closing;
 use crate::connection::handshake::{Entrant, Listener};
 use crate::connection::limits::AddressBuckets;
-use crate::discovery::{self, Beacon};
+use crate::discovery::{self, Beacon, SetupNames};
 use crate::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::event::Event;
 use crate::outbox::{Outbox, Source};
@@ -39,6 +39,8 @@ pub(crate) struct Reception {
     /// News about the lobby that the guests have received.
     pub(crate) news: LobbyNews,
     pub(crate) beacon: Option<Beacon>,
+    /// Names of rules and map, for searchers.
+    pub(crate) names: Option<SetupNames>,
     /// Number of times that all seats have been taken; wraps.
     pub(crate) round: u32,
     /// Deadline for waiting for guests.
@@ -74,6 +76,7 @@ impl Reception {
             closing,
             news,
             beacon,
+            names: None,
             round: 0,
             give_up_at,
             own_addresses,
@@ -100,7 +103,7 @@ impl Reception {
     /// Answers a query for the room, given with its packet id.
     pub(crate) fn on_query(&self, from: Source, bytes: &[u8], out: &mut Outbox) -> Handled {
         let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
-        let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
+        let reply = discovery::answer(bytes, beacon, self.names.as_ref()).ok_or(DropCause::Malformed)?;
         out.transmit(from, SealedPacket::unconnected(&reply));
         Ok(())
     }

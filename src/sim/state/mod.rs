@@ -5,6 +5,7 @@ mod cell;
 mod clock;
 mod hash;
 pub(crate) mod kind;
+mod path;
 mod table;
 mod unit_id;
 
@@ -15,6 +16,7 @@ pub use self::cell::Cell;
 pub use self::clock::Pause;
 pub use self::hash::{HashChain, PARTS, StateHash};
 pub use self::kind::KindId;
+pub use self::path::NoSuchField;
 pub use self::table::Difference;
 pub use self::unit_id::UnitId;
 
@@ -416,32 +418,6 @@ impl GameState {
             .or_else(|| self.cores.difference(&other.cores))
     }
 
-    /// Changes the value at `path`, for example `units[0].hp`, to another valid one: for tests of the desync
-    /// detection.
-    ///
-    /// # Errors
-    /// If the path is malformed or there is no such table, row or field.
-    pub fn disturb(&mut self, path: &str) -> Result<(), NoSuchField> {
-        let parse = || {
-            let (part, rest) = path.split_once('[')?;
-            let (row, field) = rest.split_once("].")?;
-            Some((part, row.parse::<usize>().ok()?, field))
-        };
-        let (part, row, field) = parse().ok_or(NoSuchField)?;
-        let done = match part {
-            Globals::PART => self.globals.disturb(row, field),
-            Players::PART => self.players.disturb(row, field),
-            Slots::PART => self.slots.disturb(row, field),
-            Units::PART => self.units.disturb(row, field),
-            Orders::PART => self.orders.disturb(row, field),
-            Projectiles::PART => self.projectiles.disturb(row, field),
-            Circles::PART => self.circles.disturb(row, field),
-            Cores::PART => self.cores.disturb(row, field),
-            _ => false,
-        };
-        if done { Ok(()) } else { Err(NoSuchField) }
-    }
-
     /// The row of a unit, while it lives.
     #[must_use]
     pub fn row(&self, id: UnitId) -> Option<usize> {
@@ -592,8 +568,3 @@ impl GameState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these bytes are not the snapshot of a game state")]
 pub struct MalformedSnapshot;
-
-/// The path does not lead to a field of the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no such field; a path looks like units[0].hp, with a row that exists at that tick")]
-pub struct NoSuchField;

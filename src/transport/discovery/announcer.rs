@@ -145,7 +145,7 @@ impl Announcing {
 
     fn send(&self, lan: &Lan, beacon: &Beacon) {
         if let Some(socket) = &self.socket {
-            let datagram = RoomInfo { nonce: 0, beacon: beacon.clone() }.encode();
+            let datagram = RoomInfo { nonce: 0, beacon: beacon.clone(), names: None }.encode();
             self.note(Warning::Broadcast, lan.broadcast(socket, &datagram));
         }
     }
@@ -175,7 +175,7 @@ impl Announcing {
             };
             let Some((length, from)) = lan::receive(socket, buffer, left.min(ROUND)) else { continue };
             let beacon = lock(&self.shared.beacon).clone();
-            if let Some(reply) = answer(&buffer[..length], &beacon) {
+            if let Some(reply) = answer(&buffer[..length], &beacon, None) {
                 answers += 1;
                 let _ = socket.send_to(&reply, from); // the client repeats its query
             }

@@ -233,7 +233,7 @@ impl Diagnosis {
 
     fn advise_on_this_machine(&self, advice: &mut Vec<String>) {
         if self.interfaces.iter().all(|interface| interface.is_loopback) {
-            advice.push("this machine is on no network: plug in a cable or join a Wi-Fi".into());
+            advice.push("this machine is not on a network: plug in a cable or join a Wi-Fi network".into());
             return;
         }
         if self.free_ports.is_empty() {
@@ -372,7 +372,7 @@ impl Examination {
                 continue;
             }
             let is_own = self.own.contains(&from.ip());
-            if let Some(reply) = is_own.then(|| answer(bytes, &self.beacon)).flatten() {
+            if let Some(reply) = is_own.then(|| answer(bytes, &self.beacon, None)).flatten() {
                 // The browser asks again.
                 let _ = socket.send_to(&reply, from);
             }
@@ -453,7 +453,7 @@ mod tests {
         let address = SocketAddr::new(other, 4124);
         let asked = |error: Option<&str>| Asked { address, sent: 9, rtt: None, error: error.map(Into::into) };
         let troubles: [(&str, Trouble); 5] = [
-            ("on no network", |d| d.interfaces.truncate(1)),
+            ("not on a network", |d| d.interfaces.truncate(1)),
             ("--port 0", |d| d.free_ports.clear()),
             ("10.0.0.255:4123 (refused)", |d| d.broadcasts[0].1 = Err("refused".into())),
             ("UDP 4123", |d| d.heard_self = 0),

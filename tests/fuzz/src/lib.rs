@@ -2,8 +2,6 @@
 
 #[path = "../../campaign/tests/hostile/any.rs"]
 mod any;
-#[path = "../../campaign/tests/hostile/cases.rs"]
-mod cases;
 #[path = "../../campaign/tests/hostile/damage.rs"]
 mod damage;
 #[path = "../../campaign/tests/hostile/draw.rs"]

@@ -55,11 +55,11 @@ pub(crate) const TARGETS: [(&str, Target); 22] = [
     ("map", map),
     ("script", script),
     ("study", study),
-    ("datagrams_p2p", |bytes| play_datagrams(Architecture::P2p, &mut Draw::of(bytes))),
-    ("datagrams_server", |bytes| play_datagrams(Architecture::ClientServer, &mut Draw::of(bytes))),
-    ("session", |bytes| play_session(&mut Draw::of(bytes))),
-    ("match", |bytes| play_match(&mut Draw::of(bytes))),
-    ("room_list", |bytes| play_list(&mut Draw::of(bytes))),
+    ("datagrams_p2p", |bytes| play_datagrams(Architecture::P2p, &mut Draw::of(bytes, 0))),
+    ("datagrams_server", |bytes| play_datagrams(Architecture::ClientServer, &mut Draw::of(bytes, 0))),
+    ("session", |bytes| play_session(&mut Draw::of(bytes, 0))),
+    ("match", |bytes| play_match(&mut Draw::of(bytes, 0))),
+    ("room_list", |bytes| play_list(&mut Draw::of(bytes, 0))),
 ];
 
 // What comes in datagrams.

@@ -171,7 +171,7 @@ fn the_line_knows_strength() {
         // The open core does not send few into many.
         (1, 5, 25.0, two, "One against five: wait for your hero"),
         // He is there: three against five.
-        (2, 5, 3.0, &[], "Three against five: fall back, train, come together"),
+        (2, 5, 3.0, &[], "Three against five: fall back, train, regroup"),
         (3, 4, 25.0, &[], "Hold two circles: their core opens"),
         (2, 3, 25.0, &[], "Hold two circles: their core opens"),
         (5, 2, 25.0, &[], "Five against two: drive them off"),
@@ -196,7 +196,7 @@ fn every_rule_says_something_of_its_own() {
         theirs: 0,
         needed: 2,
         has_held: false,
-        cores: ("core", "opens", "burns"),
+        cores: 1,
         fight: Fight::default(),
     };
     let outnumbered = Fight { ours: 2, enemies: 6, mine: 2, has_hero: true, hero_lives: true };

@@ -4,6 +4,7 @@ use super::{Overlay, PlayScreen};
 use crate::gui::page::Page;
 use crate::gui::screens::notices::name_of;
 use crate::gui::screens::prompt::{Answer, Prompt};
+use game::phrase::{duration, joined};
 use game::{Control, View};
 use sim::PlayerId;
 use std::time::Duration;
@@ -106,15 +107,6 @@ fn lost_with(view: &View, lost: PlayerId) -> impl Iterator<Item = PlayerId> {
     })
 }
 
-/// Joins names for a sentence.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [name] => (*name).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// Returns the sentence of the result of a match that ended with this player lost.
 pub(in crate::gui::screens) fn lost_text<'a>(
     view: Option<&View>,
@@ -126,13 +118,13 @@ pub(in crate::gui::screens) fn lost_text<'a>(
     }
     let all = view.map_or_else(|| vec![lost], |view| lost_with(view, lost).collect());
     let names: Vec<&str> = all.into_iter().map(name).collect();
-    format!("The connection to {} was lost", listed(&names))
+    format!("The connection to {} was lost", joined(&names))
 }
 
 /// Returns title and text of the card: the lost players, and what the match waits for.
 fn words(view: &View, silent_s: f64) -> (String, String) {
     if is_server(view) {
-        let text = format!("Silent for {silent_s:.0} s. The match continues once it answers.");
+        let text = format!("Silent for {}. The match continues once it answers.", duration(silent_s as u64));
         return ("The server is lost".into(), text);
     }
     let holds_up = view.lost.and_then(|(lost, _)| {
@@ -141,7 +133,7 @@ fn words(view: &View, silent_s: f64) -> (String, String) {
     });
     if let Some(player) = holds_up {
         let name = name_of(view, player);
-        let text = format!("Its game answers, and sends too few inputs. The match waits for {name}.");
+        let text = format!("Its game answers, but sends too few inputs. The match waits for {name}.");
         return (format!("{name} holds up the match"), text);
     }
     let lost = view.lost.map_or(PlayerId::NONE, |(player, _)| player);
@@ -149,11 +141,12 @@ fn words(view: &View, silent_s: f64) -> (String, String) {
     let (title, who) = match &names[..] {
         [] => ("The other player is lost".to_owned(), "that player".to_owned()),
         [name] => (format!("{name} is lost"), (*name).to_owned()),
-        _ => ("All others are lost".to_owned(), listed(&names)),
+        _ => ("All others are lost".to_owned(), joined(&names)),
     };
     let text = format!(
-        "Silent for {silent_s:.0} s. The match is paused and waits for {who} to come back; who has closed the game \
-         cannot."
+        "Silent for {}. The match is paused and waits for {who} to come back; a player who has closed the game \
+         cannot.",
+        duration(silent_s as u64)
     );
     (title, text)
 }

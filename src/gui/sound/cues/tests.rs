@@ -157,7 +157,7 @@ fn a_core_cracks_at_each_quarter() {
 #[test]
 fn fights_are_muted_before_sudden_death_and_a_drum_beats_each_second_after() {
     let (mut view, mut cues) = (mine(), Cues::default());
-    let begins = sudden_death(&view).0;
+    let begins = view.setup.sudden_death().0;
     let blow = hit(&view, 1, AttackBehaviour::Swordsman);
     let lost = [0, 1].map(|player| Event::Capture { circle: 0, player: PlayerId(player) });
     let mut drums = Vec::new();
@@ -200,7 +200,7 @@ fn countdowns_and_stalls_have_their_sounds() {
 #[test]
 fn the_music_follows_the_match() {
     let tick_rate = TickRate::HZ_60;
-    let begins = tick_rate.ticks_in_ms(mine().setup.rules.sudden_death_ms);
+    let begins = mine().setup.sudden_death().0;
     let silence = tick_rate.ticks_in_ms(SILENCE_MS);
     let contact = tick_rate.ticks_in_ms(CONTACT_MS);
     use MusicState::{Calm, Contact, Danger, Silent, SuddenDeath};

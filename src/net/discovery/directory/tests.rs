@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, vec, vec::Vec};
 
 use proptest::prelude::*;
 
+use super::super::Beacon;
 use super::*;
-use crate::discovery::{VersionText, answer};
+use crate::discovery::{SetupName, SetupNames, VersionText, answer};
 use crate::wire::architecture::Architecture;
 use crate::wire::name::PlayerName;
 
@@ -17,6 +18,8 @@ struct Lan {
     now: Time,
     directory: Directory,
     hosts: BTreeMap<SocketAddr, Beacon>,
+    /// The host that says the names of its rules and map.
+    names: Option<(SocketAddr, SetupNames)>,
     one_way: Duration,
     in_flight: VecDeque<(Time, SocketAddr, Vec<u8>)>,
     sent: Vec<(Time, SocketAddr)>,
@@ -30,6 +33,7 @@ impl Lan {
             now: Time::from_micros(10_000_000),
             directory,
             hosts: BTreeMap::new(),
+            names: None,
             one_way: Duration::from_millis(2),
             in_flight: VecDeque::new(),
             sent: Vec::new(),
@@ -47,7 +51,7 @@ impl Lan {
         let mut beacon = self.hosts.get(&address).cloned().unwrap_or_else(|| beacon(99, address.port()));
         change(&mut beacon);
         let from = SocketAddr::new(address.ip(), 4123);
-        let bytes = RoomInfo { nonce: 0, beacon }.encode();
+        let bytes = RoomInfo { nonce: 0, beacon, names: None }.encode();
         self.directory.handle_datagram(self.now, from, &bytes);
         self.drain();
     }
@@ -61,7 +65,8 @@ impl Lan {
     fn drain(&mut self) {
         while let Some((to, query)) = self.directory.poll_transmit() {
             self.sent.push((self.now, to));
-            if let Some(reply) = self.hosts.get(&to).and_then(|beacon| answer(&query, beacon)) {
+            let names = self.names.as_ref().filter(|(at, _)| *at == to).map(|(_, names)| names);
+            if let Some(reply) = self.hosts.get(&to).and_then(|beacon| answer(&query, beacon, names)) {
                 self.in_flight.push_back((self.now.plus(self.one_way * 2), to, reply.to_vec()));
             }
         }
@@ -154,13 +159,35 @@ fn an_answer_to_a_broadcast_query_is_a_hint() {
     let mut lan = Lan::new();
     let room = lan.host(1, "10.77.0.1:4124");
     let query = lan.directory.broadcast_query();
-    let reply = answer(&query, &lan.hosts[&room]).unwrap();
+    let reply = answer(&query, &lan.hosts[&room], None).unwrap();
     lan.directory.handle_datagram(lan.now, "10.77.0.1:4123".parse().unwrap(), &reply);
     lan.drain();
     lan.run_ms(10);
     assert_eq!(lan.listed(), vec![(1, room)]);
     lan.directory.handle_datagram(lan.now, "10.77.0.1:4123".parse().unwrap(), &query);
     assert_eq!(lan.directory.dropped(), Dropped::default());
+}
+
+#[test]
+fn rules_and_map_are_listed_where_the_host_says_them() {
+    let mut lan = Lan::new();
+    let (named, older) = (lan.host(1, "10.77.0.1:4124"), lan.host(2, "10.77.0.2:4124"));
+    let [rules, map] = ["swift", "ridge"].map(|name| SetupName::new(name).unwrap());
+    lan.names = Some((named, SetupNames { rules, map }));
+    lan.beacon(named, |_| {});
+    lan.beacon(older, |_| {});
+    lan.run_ms(10);
+    let listed = |lan: &Lan| {
+        lan.directory.rooms().map(|room| (room.address, room.names.map(|it| it.map))).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&lan), [(named, Some(map)), (older, None)]);
+    // The next match of the room is on another map.
+    let other = SetupName::new("dale").unwrap();
+    let revision = lan.directory.revision();
+    lan.names = Some((named, SetupNames { rules, map: other }));
+    lan.run_ms(1500);
+    assert_eq!(listed(&lan), [(named, Some(other)), (older, None)]);
+    assert_eq!(lan.directory.revision(), revision + 1);
 }
 
 #[test]
@@ -246,7 +273,7 @@ fn false_announcements_are_never_listed() {
     lan.beacon(room, |b| b.id = RoomId(2));
     // An unsolicited answer, and one with a guessed nonce.
     for nonce in [0, 1, u64::MAX] {
-        let bytes = RoomInfo { nonce, beacon: beacon(3, 4999) }.encode();
+        let bytes = RoomInfo { nonce, beacon: beacon(3, 4999), names: None }.encode();
         lan.directory.handle_datagram(lan.now, "10.77.0.5:4999".parse().unwrap(), &bytes);
     }
     // Addresses outside this machine's networks, and addresses that are not unicast.
@@ -266,7 +293,7 @@ fn an_answer_from_another_address_than_asked_does_not_count() {
     let mut lan = Lan::new();
     lan.directory.hint(lan.now, MDNS, RoomId(1), &["10.77.0.1:4124".parse().unwrap()]);
     let (_, query) = lan.directory.poll_transmit().unwrap();
-    let reply = answer(&query, &beacon(1, 4124)).unwrap();
+    let reply = answer(&query, &beacon(1, 4124), None).unwrap();
     lan.directory.handle_datagram(lan.now, "10.77.0.9:4124".parse().unwrap(), &reply);
     assert_eq!(lan.directory.rooms().count(), 0);
     lan.directory.handle_datagram(lan.now, "10.77.0.1:4124".parse().unwrap(), &reply);
@@ -304,7 +331,7 @@ fn of_two_valid_addresses_the_first_to_answer_stays() {
     probes.extend(core::iter::from_fn(|| lan.directory.poll_transmit()));
     assert_eq!(probes.len(), 2);
     for (address, query) in &probes {
-        let reply = answer(query, &beacon(1, 4124)).unwrap();
+        let reply = answer(query, &beacon(1, 4124), None).unwrap();
         lan.directory.handle_datagram(lan.now, *address, &reply);
         assert_eq!(lan.listed(), vec![(1, probes[0].0)]);
     }
@@ -415,8 +442,8 @@ fn a_flood_of_one_host_neither_pushes_out_nor_delays_a_room_of_another() {
 #[test]
 fn an_unknown_version_is_counted_apart() {
     let mut lan = Lan::new();
-    let mut bytes = RoomInfo { nonce: 0, beacon: beacon(1, 1) }.encode();
-    bytes[1] += 1;
+    let mut bytes = RoomInfo { nonce: 0, beacon: beacon(1, 1), names: None }.encode();
+    bytes[1] += 2;
     lan.directory.handle_datagram(lan.now, "10.77.0.1:4123".parse().unwrap(), &bytes);
     lan.directory.handle_datagram(lan.now, "10.77.0.1:4123".parse().unwrap(), b"hello");
     let dropped = lan.directory.dropped();
@@ -439,7 +466,7 @@ proptest! {
                 2 => lan.hint(id, &[&from.to_string(), "127.0.0.1:4124"]),
                 3 => lan.directory.handle_datagram(lan.now, from, &nonce.to_le_bytes()),
                 4 => {
-                    let bytes = RoomInfo { nonce, beacon: beacon(id, 4124) }.encode();
+                    let bytes = RoomInfo { nonce, beacon: beacon(id, 4124), names: None }.encode();
                     lan.directory.handle_datagram(lan.now, from, &bytes);
                 }
                 _ => lan.run_ms(nonce % 3000),

@@ -8,15 +8,12 @@ use net::message::{Choice, PacketId};
 use net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLoss};
 use sim::{Command, Direction, HeroControl, KindId, Tick};
 
-use super::cases::play_all;
 use super::damage::{damaged, ragged};
 use super::draw::Draw;
 use super::peer::Node;
 use super::room::{Room, TAG, Table, is_handshake};
 use super::writer::{Hints, Writer};
 
-/// One seed in this many is played with a real world, too.
-const REAL_ONE_IN: u64 = 200;
 const ACTIONS_MAX: u64 = 24;
 
 /// Where a session can be found.
@@ -384,14 +381,4 @@ pub(crate) fn play_datagrams(architecture: Architecture, draw: &mut Draw) {
         room.deliver(from, target, &bytes);
         room.run(Duration::from_millis(draw.below(20)));
     }
-}
-
-#[test]
-fn any_message_in_any_phase_ends_no_process() {
-    play_all(1, |seed| play_session(&mut Draw::new(seed)));
-}
-
-#[test]
-fn any_message_to_a_match_with_a_world_ends_no_process() {
-    play_all(REAL_ONE_IN, |seed| play_match(&mut Draw::new(seed)));
 }

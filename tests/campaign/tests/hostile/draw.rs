@@ -10,13 +10,9 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { chosen: VecDeque::new(), seed }
-    }
-
-    /// A draw among up to 256 takes one of these bytes, any other eight.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        Self { chosen: bytes.iter().copied().collect(), seed: 0 }
+    /// A draw among up to 256 takes one of these bytes, any other eight; the seed follows.
+    pub(crate) fn of(bytes: &[u8], seed: u64) -> Self {
+        Self { chosen: bytes.iter().copied().collect(), seed }
     }
 
     pub(crate) fn bits(&mut self) -> u64 {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use game::Node as _;
 use net::message::{Bye, DesyncHashes, PacketId, Ping, Ready, Seating, encode};
 use net::{
-    Architecture, ENVELOPE_BYTES, End, Event, InputsHeader, Report, Seats, UpdateHeader, UpdatePart,
-    encode_inputs, encode_update,
+    Architecture, ENVELOPE_BYTES, End, Event, InputsHeader, Lockstep, Report, Seats, UpdateHeader,
+    UpdatePart, encode_inputs, encode_update,
 };
 use sim::{DeltaCoder, PlayerId, Tick, TickInputs};
 
-use super::peer::{Node, after};
+use super::peer::{Node, Peer, after};
 use super::room::{Room, Table};
 
 const P2P: Architecture = Architecture::P2p;
@@ -201,4 +201,27 @@ fn roster_of(room: &Room) -> net::Roster {
         _ => None,
     });
     prepared.expect("all are there")
+}
+
+impl Room {
+    /// All who belong to it.
+    fn full(table: Table) -> Self {
+        Self::new(table, table.peers() - 1)
+    }
+}
+
+impl Peer {
+    fn lockstep(&mut self) -> &mut Lockstep {
+        match &mut self.node {
+            Node::Lockstep(session) => session,
+            _ => panic!("no lockstep session"),
+        }
+    }
+
+    fn end(&self) -> Option<End> {
+        self.told.iter().find_map(|event| match event {
+            Event::Closed(end) => Some(*end),
+            _ => None,
+        })
+    }
 }

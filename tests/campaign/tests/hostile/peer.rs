@@ -6,8 +6,8 @@ use super::damage::first_state;
 use game::{Match, Node as _, Server, Session};
 use net::message::PacketId;
 use net::{
-    Architecture, Authority, End, Event, Follower, Guest, Host, Join, Lockstep, ServerConfig, Source,
-    Started, Time, TimedInputs, Transmit,
+    Architecture, Authority, Event, Follower, Guest, Host, Join, Lockstep, ServerConfig, Source, Started,
+    Time, TimedInputs, Transmit,
 };
 use sim::{Command, GameState, StateHash, Tick, TickInputs, World};
 
@@ -114,20 +114,6 @@ impl Peer {
 
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
         each!(&mut self.node, session => session.poll_transmit())
-    }
-
-    pub(crate) fn lockstep(&mut self) -> &mut Lockstep {
-        match &mut self.node {
-            Node::Lockstep(session) => session,
-            _ => panic!("no lockstep session"),
-        }
-    }
-
-    pub(crate) fn end(&self) -> Option<End> {
-        self.told.iter().find_map(|event| match event {
-            Event::Closed(end) => Some(*end),
-            _ => None,
-        })
     }
 
     pub(crate) fn has(&self, is_it: impl Fn(&Event) -> bool) -> bool {

@@ -196,11 +196,6 @@ impl Room {
         Self { now, table, peers: nodes.map(peer).collect(), envelopes, channels, recent: VecDeque::new() }
     }
 
-    /// All who belong to it.
-    pub(crate) fn full(table: Table) -> Self {
-        Self::new(table, table.peers() - 1)
-    }
-
     /// Until all have run the ticks before `tick`, or 20 s are over.
     pub(crate) fn play_to(&mut self, tick: u32) {
         let end = self.now.plus(Duration::from_secs(20));

@@ -64,7 +64,7 @@ pub(super) fn scale(analysis: &Analysis<'_>) -> Figure {
     Figure {
         id: "figure-5",
         title: "Units",
-        text: "Two players at 100 ms round trip and 2 % loss, whose armies stand amid each other and fight; nobody falls. \
+        text: "Two players at 100 ms round trip and 2 % loss, whose armies stand among each other and fight; nobody falls. \
                The server's limit of bandwidth is lifted; an update is eight datagrams at most, so that beyond some \
                thousand units client-server cannot be played, and only the size of its states is known (dotted). Means \
                over the matches; both axes logarithmic."
