@@ -11,7 +11,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arrayvec::ArrayVec;
 use serde::Deserialize;
@@ -26,8 +26,11 @@ use replay::{SetupData, SetupError};
 use rules::parse_rules;
 use sim::{GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, World, fingerprint};
 
+mod ladder;
 mod maps;
 mod rules;
+
+pub use ladder::{Opponent, RIVALS_MAX, Rival, opponents};
 
 const RULES: [(&str, &str); 2] = [
     ("standard", include_str!("../../assets/rules/standard.toml")),
@@ -39,9 +42,18 @@ const MAPS: [(&str, &str); 3] = [
     ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
-/// Tutorial, which no list of rules and maps offers; its rules and its map are named `tutorial`.
-const TUTORIAL_RULES: (&str, &str) = (TUTORIAL, include_str!("../../assets/rules/tutorial.toml"));
-const TUTORIAL_MAP: (&str, &str) = (TUTORIAL, include_str!("../../assets/maps/tutorial.toml"));
+/// Rules and maps of the tutorial and the ladder, which no list offers.
+static HIDDEN_RULES: LazyLock<[(&str, String); 3]> = LazyLock::new(|| {
+    [
+        (TUTORIAL, include_str!("../../assets/rules/tutorial.toml").to_owned()),
+        ("crowd", varied(include_str!("../../assets/rules/crowd.toml"))),
+        ("dusk", varied(include_str!("../../assets/rules/dusk.toml"))),
+    ]
+});
+const HIDDEN_MAPS: [(&str, &str); 2] = [
+    (TUTORIAL, include_str!("../../assets/maps/tutorial.toml")),
+    ("crown", include_str!("../../assets/maps/crown.toml")),
+];
 /// Name of the tutorial's rules and of its map.
 pub const TUTORIAL: &str = "tutorial";
 
@@ -83,7 +95,7 @@ pub enum DataError {
 /// If there are none, or they are not valid.
 pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
     let name_or_path = name_or_path.as_ref();
-    let text = text(RULES.iter().chain([&TUTORIAL_RULES]), name_or_path)?;
+    let text = text(built_in_rules(), name_or_path)?;
     let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
     let rules = parse_rules(&source)?;
     source.refuse_disguised(Origin::of_rules(&rules))?;
@@ -96,14 +108,14 @@ pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
 /// If there is none, or it is not valid.
 pub fn map(name_or_path: impl AsRef<Path>) -> Result<Arc<Map>, DataError> {
     let name_or_path = name_or_path.as_ref();
-    let text = text(MAPS.iter().chain([&TUTORIAL_MAP]), name_or_path)?;
+    let text = text(built_in_maps(), name_or_path)?;
     let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
     let map = parse_map(&source)?;
     source.refuse_disguised(Origin::of_map(&map))?;
     Ok(Arc::new(map))
 }
 
-/// Returns all built-in rules except those of the [`TUTORIAL`].
+/// Returns all built-in rules except those of the tutorial and the ladder.
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -112,7 +124,7 @@ pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
     RULES.iter().map(|(name, _)| rules(name).expect("built-in rules are valid"))
 }
 
-/// Returns all built-in maps except that of the [`TUTORIAL`].
+/// Returns all built-in maps except those of the tutorial and the ladder.
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -136,22 +148,22 @@ impl Origin {
     /// Returns the origin of these rules.
     #[must_use]
     pub fn of_rules(rules: &Rules) -> Self {
-        Self::of(rules, &rules.name, RULES.iter().chain([&TUTORIAL_RULES]), parse_rules)
+        Self::of(rules, &rules.name, built_in_rules(), parse_rules)
     }
 
     /// Returns the origin of this map.
     #[must_use]
     pub fn of_map(map: &Map) -> Self {
-        Self::of(map, &map.name, MAPS.iter().chain([&TUTORIAL_MAP]), parse_map)
+        Self::of(map, &map.name, built_in_maps(), parse_map)
     }
 
     fn of<'a, T: PartialEq>(
         data: &T,
         name: &str,
-        mut built_in: impl Iterator<Item = &'a (&'a str, &'a str)>,
+        mut built_in: impl Iterator<Item = (&'a str, &'a str)>,
         parse: impl Fn(&Source<'_>) -> Result<T, DataError>,
     ) -> Self {
-        match built_in.find(|(of, _)| *of == name) {
+        match built_in.find(|&(of, _)| of == name) {
             None => Self::Own,
             Some((file, text)) if parse(&Source { file, text }).is_ok_and(|own| own == *data) => {
                 Self::BuiltIn
@@ -309,12 +321,29 @@ fn find<T: serde::Serialize>(
     given.cloned().into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }
 
+fn built_in_rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RULES.into_iter().chain(HIDDEN_RULES.iter().map(|(name, text)| (*name, text.as_str())))
+}
+
+fn built_in_maps() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MAPS.into_iter().chain(HIDDEN_MAPS)
+}
+
+/// Returns the standard rules with the keys of `changes` in place of theirs.
+#[expect(clippy::expect_used, reason = "a test loads them all")]
+fn varied(changes: &str) -> String {
+    let [(_, standard), ..] = RULES;
+    let [mut rules, changes] = [standard, changes].map(|text| text.parse::<toml::Table>().expect("TOML"));
+    rules.extend(changes);
+    rules.to_string()
+}
+
 fn text<'a>(
-    mut embedded: impl Iterator<Item = &'a (&'a str, &'a str)>,
+    mut built_in: impl Iterator<Item = (&'a str, &'a str)>,
     name_or_path: &Path,
 ) -> Result<String, DataError> {
-    if let Some((_, text)) = embedded.find(|(name, _)| name_or_path.as_os_str() == *name) {
-        return Ok((*text).to_owned());
+    if let Some((_, text)) = built_in.find(|&(name, _)| name_or_path.as_os_str() == name) {
+        return Ok(text.to_owned());
     }
     text_file::read(name_or_path, DATA_BYTES_MAX)
         .map_err(|source| DataError::Read { file: name_or_path.to_string_lossy().into_owned(), source })
@@ -371,25 +400,28 @@ impl Source<'_> {
 // Types of values, each with its range, so that an error names the line.
 
 /// Name of rules or of a map.
-struct Title(String);
+type Title = Line<RULES_NAME_MAX>;
 
-impl<'de> Deserialize<'de> for Title {
+/// Text of one line, of at most `MAX` bytes.
+struct Line<const MAX: usize>(String);
+
+impl<'de, const MAX: usize> Deserialize<'de> for Line<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let title = String::deserialize(deserializer)?;
-        let length = title.len();
-        if !(1..=RULES_NAME_MAX).contains(&length) {
-            return Err(D::Error::custom(format_args!("{length} bytes are not from 1 to {RULES_NAME_MAX}")));
+        let line = String::deserialize(deserializer)?;
+        let length = line.len();
+        if !(1..=MAX).contains(&length) {
+            return Err(D::Error::custom(format_args!("{length} bytes are not from 1 to {MAX}")));
         }
-        if title.contains(char::is_control) {
+        if line.contains(char::is_control) {
             return Err(D::Error::custom("it has control characters"));
         }
-        Ok(Self(title))
+        Ok(Self(line))
     }
 }
 
-impl From<Title> for String {
-    fn from(title: Title) -> Self {
-        title.0
+impl<const MAX: usize> From<Line<MAX>> for String {
+    fn from(line: Line<MAX>) -> Self {
+        line.0
     }
 }
 
@@ -500,11 +532,20 @@ mod tests {
     }
 
     #[test]
-    fn the_tutorial_loads_and_is_not_listed() {
-        let (rules, map) = (rules(TUTORIAL).expect("built in"), map(TUTORIAL).expect("built in"));
-        assert_eq!((&*rules.name, &*map.name), (TUTORIAL, TUTORIAL));
-        assert!(embedded_rules().all(|other| other.name != TUTORIAL));
-        assert!(embedded_maps().all(|other| other.name != TUTORIAL));
+    fn hidden_data_loads_by_name_and_is_not_listed() {
+        for (name, _) in &*HIDDEN_RULES {
+            assert_eq!(rules(name).expect(name).name, *name);
+            assert!(embedded_rules().all(|other| other.name != *name));
+        }
+        for (name, _) in HIDDEN_MAPS {
+            assert_eq!(map(name).expect(name).name, name);
+            assert!(embedded_maps().all(|other| other.name != name));
+        }
+    }
+
+    #[test]
+    fn the_hero_of_the_tutorial_is_harmless() {
+        let rules = rules(TUTORIAL).expect("built in");
         let harmless = rules.heroes.last().expect("a hero");
         let apart = rules.heroes[0].radius + harmless.radius;
         assert!(harmless.reach < apart && harmless.damage == 0, "a harmless hero");

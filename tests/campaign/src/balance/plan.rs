@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bout::{Bout, BoutPlayer, BoutSeat};
 use super::newcomer::Newcomer;
 use super::{BalanceOptions, MATCHES_MAX};
-use bot::{BotLevel, Mix};
+use bot::{BotLevel, Mix, Style};
 use lab::named;
 use sim::{ControlBehaviour, KindId, Map, PLAYERS_MAX, PlayerId, Rules};
 
@@ -261,7 +261,8 @@ fn duel(sides: [BoutSeat; 2]) -> LineUp {
 }
 
 fn side(hero: KindId, level: BotLevel, mix: Mix) -> BoutSeat {
-    BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), mix, key: PlayerId(0) }
+    let style = Style { mix, home_s: 0 };
+    BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), style, key: PlayerId(0) }
 }
 
 fn keyed(sides: impl IntoIterator<Item = BoutSeat>) -> LineUp {
