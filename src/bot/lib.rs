@@ -49,6 +49,19 @@ pub enum BotLevel {
 impl BotLevel {
     /// All levels, the weakest first.
     pub const ALL: [Self; 6] = [Self::Easy, Self::One, Self::Two, Self::Normal, Self::Four, Self::Hard];
+
+    /// Returns the word of the command line and of the ladder.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Easy => "easy",
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Normal => "normal",
+            Self::Four => "4",
+            Self::Hard => "hard",
+        }
+    }
 }
 
 /// Mix of minions that a bot trains.

@@ -19,8 +19,8 @@ pub struct KeptFile {
 
 impl KeptFile {
     /// Reads the file, of at most `most` bytes. Returns what `parse` makes of it, `None` without a file, and a warning
-    /// if there is one: a file that is no text or that `parse` refuses is renamed, one that cannot be read is left alone
-    /// and not written.
+    /// if there is one. A file that is no text or that `parse` refuses is renamed; an unreadable file stays as it is, and
+    /// is not written.
     pub fn open<T>(
         path: PathBuf,
         most: u64,

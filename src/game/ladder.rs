@@ -58,7 +58,7 @@ impl Progress {
     }
 
     /// Returns the progress after a match against an opponent, won after this many milliseconds or not won. A match
-    /// against one that is not open yet does not count.
+    /// against an opponent who is not open yet does not count.
     #[must_use]
     pub fn after(&self, opponent: &Opponent, won_ms: Option<u32>) -> Self {
         let mut after = self.clone();
@@ -171,6 +171,49 @@ mod tests {
         let first = &opponents()[0];
         let best = [90_000, 120_000, 60_000].map(|ms| climbed(&[0]).after(first, Some(ms)).best_ms(first));
         assert_eq!(best, [Some(90_000), Some(90_000), Some(60_000)]);
+    }
+
+    #[test]
+    fn progress_survives_a_restart() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(LADDER_FILE);
+        let (mut kept, said) = KeptProgress::open(path.clone());
+        assert_eq!((kept.progress(), said), (&Progress::default(), None));
+        kept.count(&opponents()[0], None).expect("nothing to write");
+        assert!(!path.exists(), "a lost match changes nothing");
+        kept.count(&opponents()[0], Some(61_000)).expect("written");
+        kept.count(&opponents()[1], Some(73_000)).expect("written");
+        let (again, said) = KeptProgress::open(path);
+        assert_eq!((again.progress(), said), (kept.progress(), None));
+        assert_eq!((again.progress().next(), again.progress().streak()), (Some(2), (2, 2)));
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1, "no drafts are left");
+    }
+
+    #[test]
+    fn a_broken_file_is_set_aside_and_said_once() {
+        let large = vec![b' '; BYTES_MAX as usize + 1];
+        let broken: [(&[u8], &str); 7] = [
+            (b"[[", "ladder.toml is broken"),
+            (b"streak = -1", "is broken"),
+            (b"best_ms = 3", "is broken"),
+            (b"[best_ms]\nPip = \"fast\"", "is broken"),
+            (b"streak = 3\nlongest_streak = 2", "streak is 3, more than longest_streak, 2"),
+            (b"\xff", "is not UTF-8"),
+            (&large, "more than 65536 bytes"),
+        ];
+        for (bytes, why) in broken {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join(LADDER_FILE);
+            std::fs::write(&path, bytes).expect("a file");
+            let (mut kept, said) = KeptProgress::open(path.clone());
+            assert!(said.as_ref().is_some_and(|said| said.contains(why)), "{why}: {said:?}");
+            assert_eq!(kept.progress(), &Progress::default());
+            let aside = std::fs::read(folder.path().join("ladder.toml.broken")).expect("set aside");
+            assert_eq!(aside, bytes);
+            kept.count(&opponents()[0], Some(61_000)).expect("a new file");
+            let (again, said) = KeptProgress::open(path);
+            assert_eq!((again.progress().next(), said), (Some(1), None), "once");
+        }
     }
 
     #[test]

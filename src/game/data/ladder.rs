@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::{DataError, Line, Source, Title, Whole, map, rules};
 use bot::{BotLevel, Mix, Style};
 use net::PlayerName;
-use sim::{ControlBehaviour, KindId, KindName, Map, PLAYERS_MAX, Rules, SeatSetup};
+use sim::{KindId, KindName, Map, PLAYERS_MAX, Rules, SeatSetup};
 
 const LADDER: &str = include_str!("../../../assets/ladder.toml");
 
@@ -18,8 +18,8 @@ pub const RIVALS_MAX: usize = PLAYERS_MAX - 1;
 /// Maximum number of opponents.
 const OPPONENTS_MAX: usize = 32;
 /// Maximum length of an opponent's twist and of its line of character, in bytes.
-const TWIST_MAX: usize = 40;
-const ABOUT_MAX: usize = 80;
+const TWIST_MAX: usize = 26;
+const ABOUT_MAX: usize = 60;
 
 /// Opponent of the ladder: a match against bots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +185,7 @@ impl RivalFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim::ControlBehaviour;
 
     fn error(from: &str, to: &str) -> String {
         assert!(LADDER.contains(from), "{from}");
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn an_invalid_ladder_is_refused_with_line_and_key() {
         for (from, to, why) in [
-            ("\"Ada\"", "\"Pip\"", "ladder.toml:14: name: another opponent has it"),
+            ("\"Ada\"", "\"Pip\"", "ladder.toml:21: name: another opponent has it"),
             ("\"duel\"", "\"duet\"", "ladder.toml:10: map: duet is neither built in nor a file"),
             ("map = \"crown\"", "rules = \"none\"\nmap = \"crown\"", "rules: none is neither built in"),
             ("trains = \"archer\"", "trains = \"bowman\"", "bowman is not counter, even or a minion"),
@@ -224,7 +225,7 @@ mod tests {
             ("team = 0", "team = 4", "4 is not from 0 to 3"),
             ("trains = \"swordsman\"", "team = 0", "ladder.toml:11: bots: all are in the player's team"),
             ("map = \"quad\"", "map = \"duel\"", "map: "),
-            ("twist = \"only swordsmen\"", "twist = \"\"", "twist: 0 bytes are not from 1 to 40"),
+            ("twist = \"only swordsmen\"", "twist = \"\"", "twist: 0 bytes are not from 1 to 26"),
             ("twist = ", "# twist = ", "twist: this key is missing"),
             ("twist = ", "hat = 1\ntwist = ", "hat: unknown field"),
         ] {
