@@ -209,7 +209,7 @@ mod tests {
             assert!(said.as_ref().is_some_and(|said| said.contains(why)), "{why}: {said:?}");
             assert_eq!(kept.progress(), &Progress::default());
             let aside = std::fs::read(folder.path().join("ladder.toml.broken")).expect("set aside");
-            assert_eq!(aside, bytes);
+            assert_eq!((aside, path.exists()), (bytes.to_vec(), false));
             kept.count(&opponents()[0], Some(61_000)).expect("a new file");
             let (again, said) = KeptProgress::open(path);
             assert_eq!((again.progress().next(), said), (Some(1), None), "once");
