@@ -200,7 +200,7 @@ fn wanted_kind(view: &View<'_>) -> KindId {
     let own = |kind: KindId| view.minions.iter().filter(|&&row| view.state.units.kind[row] == kind).count();
     let fewest = |kinds: &mut dyn Iterator<Item = KindId>| kinds.min_by_key(|&kind| own(kind));
     let any = || fewest(&mut rules.minion_kinds()).unwrap_or_default();
-    match view.mix {
+    match view.style.mix {
         Mix::Counter if view.skill.answers => {
             let attack = wanted_attack(view);
             let unit = |kind: KindId| rules.unit(ControlBehaviour::Minion, kind);

@@ -16,6 +16,7 @@ pub use player::{Player, PlayerCounts, PlayerReport};
 pub use probe::Probe;
 pub use sparring::Sparring;
 
+use serde::Deserialize;
 use sim::{KindId, Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
 
 use army::Army;
@@ -24,18 +25,22 @@ use skill::Skill;
 use view::View;
 
 /// Skill level of a bot, each better than the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BotLevel {
     /// For first matches: decides seldom, trains seldom, and leads its whole army from circle to circle.
     Easy,
     /// Leads its army in one heap, and neither gathers nor retreats.
+    #[serde(rename = "1")]
     One,
     /// Gathers and retreats when it is outnumbered, in one group.
+    #[serde(rename = "2")]
     Two,
     /// Focuses fire, counters the enemy's mix, sends a few minions to open circles, and its hero dodges attacks for which
     /// it has time.
     Normal,
     /// Like normal, but faster, and attacks with a smaller advantage.
+    #[serde(rename = "4")]
     Four,
     /// Like that, but faster still: its hero dodges every attack it can.
     Hard,
@@ -44,6 +49,19 @@ pub enum BotLevel {
 impl BotLevel {
     /// All levels, the weakest first.
     pub const ALL: [Self; 6] = [Self::Easy, Self::One, Self::Two, Self::Normal, Self::Four, Self::Hard];
+
+    /// Returns the word of the command line and of the ladder.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Easy => "easy",
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Normal => "normal",
+            Self::Four => "4",
+            Self::Hard => "hard",
+        }
+    }
 }
 
 /// Mix of minions that a bot trains.
@@ -58,13 +76,23 @@ pub enum Mix {
     Even,
 }
 
+/// Manner in which a bot plays, beside its level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Mix of minions that it trains.
+    pub mix: Mix,
+    /// Time for which it stays at home, in seconds: until then it takes only the circle nearest to its base, and attacks
+    /// no core.
+    pub home_s: u32,
+}
+
 /// Bot in a seat.
 #[derive(Clone, Copy, Debug)]
 pub struct Bot {
     level: BotLevel,
     player: PlayerId,
     rate: TickRate,
-    mix: Mix,
+    style: Style,
     key: PlayerId,
 }
 
@@ -72,13 +100,13 @@ impl Bot {
     /// Creates a bot of this level in this seat.
     #[must_use]
     pub const fn new(level: BotLevel, player: PlayerId, rate: TickRate) -> Self {
-        Self { level, player, rate, mix: Mix::Counter, key: player }
+        Self { level, player, rate, style: Style { mix: Mix::Counter, home_s: 0 }, key: player }
     }
 
-    /// Sets another mix of minions.
+    /// Sets another style.
     #[must_use]
-    pub const fn with_mix(self, mix: Mix) -> Self {
-        Self { mix, ..self }
+    pub const fn with_style(self, style: Style) -> Self {
+        Self { style, ..self }
     }
 
     /// Sets the player id from which random numbers are drawn: two bots that swap keys swap their luck.

@@ -160,9 +160,9 @@ fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIR
     sites
 }
 
-/// Whether the level still leaves the other circles and the cores to its enemies.
+/// Whether the level or the style still leaves the other circles and the cores to its enemies.
 fn is_lenient(view: &View<'_>) -> bool {
-    view.second() < view.skill.lenient_s
+    view.second() < view.skill.lenient_s.max(view.style.home_s)
 }
 
 /// Returns the share of the army that is on its way to a place, in percent.

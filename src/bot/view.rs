@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::skill::Skill;
-use super::{Bot, Mix};
+use super::{Bot, Style};
 use sim::math::{Fx, Vec2, dist2, square};
 use sim::{
     AttackBehaviour, COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId,
@@ -25,7 +25,7 @@ pub(super) struct View<'a> {
     pub(super) world: &'a World,
     pub(super) state: &'a GameState,
     pub(super) skill: &'static Skill,
-    pub(super) mix: Mix,
+    pub(super) style: Style,
     pub(super) player: PlayerId,
     /// Key of its random numbers.
     key: PlayerId,
@@ -46,7 +46,7 @@ impl<'a> View<'a> {
             world,
             state,
             skill: bot.skill(),
-            mix: bot.mix,
+            style: bot.style,
             player,
             key: bot.key,
             team: state.team_of(player),

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bot::BotLevel;
+use game::data::{Opponent, Rival, opponents};
 use game::{ControllerChoice, ExecOptions};
 use lab::Shard;
 use lab::compare::{CellSpec, Experiment, Topology};
@@ -337,6 +338,9 @@ pub(crate) enum BotChoice {
     /// The opponent of the window's tutorial.
     #[value(skip)]
     Sparring,
+    /// A bot of the ladder.
+    #[value(skip)]
+    Rival(&'static Rival),
     /// A command that runs the bot in a process of its own. It is kept for as long as the program runs.
     #[value(skip)]
     Exec(&'static str),
@@ -357,6 +361,17 @@ pub(crate) fn bot(text: &str) -> Result<BotChoice, String> {
         return Err("exec: needs a command, such as 'exec:python3 bot.py'".into());
     }
     Ok(BotChoice::Exec(command.to_owned().leak()))
+}
+
+/// Reads `--opponent`: a name of the ladder, or a number from 1 on.
+fn opponent(text: &str) -> Result<&'static Opponent, String> {
+    let place = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let named = |opponent: &&Opponent| opponent.name.as_str().eq_ignore_ascii_case(text);
+    let found = place.map_or_else(|| opponents().iter().find(named), |place| opponents().get(place));
+    found.ok_or_else(|| {
+        let names = opponents().iter().map(|opponent| opponent.name.as_str()).collect::<Vec<_>>();
+        format!("there is no such opponent; give 1 to {} or {}", names.len(), names.join(", "))
+    })
 }
 
 impl BotChoice {
@@ -390,6 +405,7 @@ impl BotChoice {
             Self::Hard => ControllerChoice::Bot(BotLevel::Hard),
             Self::Probe => ControllerChoice::Probe,
             Self::Sparring => ControllerChoice::Sparring,
+            Self::Rival(rival) => ControllerChoice::Styled(rival.level, rival.style),
             Self::Exec(command) => {
                 ControllerChoice::Exec(ExecOptions { command, waits, log: |line| logln!("{line}") })
             }

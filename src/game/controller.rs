@@ -2,7 +2,7 @@
 
 use super::exec_bot::{ExecBot, ExecOptions};
 use super::script::{Script, ScriptLine};
-use bot::{Bot, BotLevel, Player, PlayerReport, Probe, Sparring};
+use bot::{Bot, BotLevel, Player, PlayerReport, Probe, Sparring, Style};
 use net::Time;
 use sim::{Command, PlayerId, PlayerInput, Tick, World};
 
@@ -13,6 +13,8 @@ pub enum ControllerChoice {
     None,
     /// A bot.
     Bot(BotLevel),
+    /// A bot with a style of its own.
+    Styled(BotLevel, Style),
     /// Simple commands at random instants, for measurements.
     Probe,
     /// An opponent that waits at home for a newcomer.
@@ -45,6 +47,9 @@ impl Controller {
             ControllerChoice::None => return Self::None,
             ControllerChoice::Probe => return Self::Probe(Probe::new(seed, player, rate)),
             ControllerChoice::Bot(level) => Box::new(Bot::new(level, player, rate)),
+            ControllerChoice::Styled(level, style) => {
+                Box::new(Bot::new(level, player, rate).with_style(style))
+            }
             ControllerChoice::Sparring => Box::new(Sparring::new(player, rate)),
             ControllerChoice::Exec(options) => Box::new(ExecBot::new(options, player, rate)),
             ControllerChoice::Own(create) => create(world, player),

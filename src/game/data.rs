@@ -11,7 +11,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arrayvec::ArrayVec;
 use serde::de::DeserializeOwned;
@@ -28,10 +28,13 @@ use replay::{EXTENSION, HeaderError, OpenError, Replay, SetupData, SetupError};
 use rules::parse_rules;
 use sim::{GameState, Ground, Map, Rules, SeatSetup, Setup, World, fingerprint};
 
+mod ladder;
 mod maps;
 mod plain_words;
 mod rules;
 mod values;
+
+pub use ladder::{Opponent, RIVALS_MAX, Rival, opponents};
 
 const RULES: [(&str, &str); 2] = [
     ("standard", include_str!("../../assets/rules/standard.toml")),
@@ -43,9 +46,18 @@ const MAPS: [(&str, &str); 3] = [
     ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
-/// Tutorial, which no list of rules and maps offers; its rules and its map are named `tutorial`.
-const TUTORIAL_RULES: (&str, &str) = (TUTORIAL, include_str!("../../assets/rules/tutorial.toml"));
-const TUTORIAL_MAP: (&str, &str) = (TUTORIAL, include_str!("../../assets/maps/tutorial.toml"));
+/// Rules and maps of the tutorial and the ladder, which no list offers.
+static HIDDEN_RULES: LazyLock<[(&str, String); 3]> = LazyLock::new(|| {
+    [
+        (TUTORIAL, include_str!("../../assets/rules/tutorial.toml").to_owned()),
+        ("crowd", varied(include_str!("../../assets/rules/crowd.toml"))),
+        ("dusk", varied(include_str!("../../assets/rules/dusk.toml"))),
+    ]
+});
+const HIDDEN_MAPS: [(&str, &str); 2] = [
+    (TUTORIAL, include_str!("../../assets/maps/tutorial.toml")),
+    ("crown", include_str!("../../assets/maps/crown.toml")),
+];
 /// Name of the tutorial's rules and of its map.
 pub const TUTORIAL: &str = "tutorial";
 
@@ -122,7 +134,7 @@ pub fn rules(name_or_path: impl AsRef<Path>) -> Result<Arc<Rules>, DataError> {
     }) {
         return recorded;
     }
-    let text = text(&RULES, &TUTORIAL_RULES, name_or_path)?;
+    let text = text(built_in_rules(), &RULES, name_or_path)?;
     let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
     let rules = parse_rules(&source)?;
     source.refuse_disguised(Origin::of_rules(&rules))?;
@@ -148,7 +160,7 @@ pub fn map(name_or_path: impl AsRef<Path>) -> Result<Arc<Map>, DataError> {
     }) {
         return recorded;
     }
-    let text = text(&MAPS, &TUTORIAL_MAP, name_or_path)?;
+    let text = text(built_in_maps(), &MAPS, name_or_path)?;
     let source = Source { file: &name_or_path.to_string_lossy(), text: &text };
     let map = parse_map(&source)?;
     source.refuse_disguised(Origin::of_map(&map))?;
@@ -171,7 +183,7 @@ fn recorded<T>(
     })
 }
 
-/// Returns all built-in rules except those of the [`TUTORIAL`].
+/// Returns all built-in rules except those of the tutorial and the ladder.
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -180,7 +192,7 @@ pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
     RULES.iter().map(|(name, _)| rules(name).expect("built-in rules are valid"))
 }
 
-/// Returns all built-in maps except that of the [`TUTORIAL`].
+/// Returns all built-in maps except those of the tutorial and the ladder.
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -204,22 +216,22 @@ impl Origin {
     /// Returns the origin of these rules.
     #[must_use]
     pub fn of_rules(rules: &Rules) -> Self {
-        Self::of(rules, &rules.name, RULES.iter().chain([&TUTORIAL_RULES]), parse_rules)
+        Self::of(rules, &rules.name, built_in_rules(), parse_rules)
     }
 
     /// Returns the origin of this map.
     #[must_use]
     pub fn of_map(map: &Map) -> Self {
-        Self::of(map, &map.name, MAPS.iter().chain([&TUTORIAL_MAP]), parse_map)
+        Self::of(map, &map.name, built_in_maps(), parse_map)
     }
 
     fn of<'a, T: PartialEq>(
         data: &T,
         name: &str,
-        mut built_in: impl Iterator<Item = &'a (&'a str, &'a str)>,
+        mut built_in: impl Iterator<Item = (&'a str, &'a str)>,
         parse: impl Fn(&Source<'_>) -> Result<T, DataError>,
     ) -> Self {
-        match built_in.find(|(of, _)| *of == name) {
+        match built_in.find(|&(of, _)| of == name) {
             None => Self::Own,
             Some((file, text)) if parse(&Source { file, text }).is_ok_and(|own| own == *data) => {
                 Self::BuiltIn
@@ -386,12 +398,31 @@ fn find<T: serde::Serialize>(
     given.cloned().into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }
 
-/// Returns the text of this name from those that are listed, or the unlisted one, else that of the file at this path.
-fn text(listed: &[(&str, &str)], unlisted: &(&str, &str), name_or_path: &Path) -> Result<String, DataError> {
-    if let Some((_, text)) =
-        listed.iter().chain([unlisted]).find(|(name, _)| name_or_path.as_os_str() == *name)
-    {
-        return Ok((*text).to_owned());
+fn built_in_rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RULES.into_iter().chain(HIDDEN_RULES.iter().map(|(name, text)| (*name, text.as_str())))
+}
+
+fn built_in_maps() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MAPS.into_iter().chain(HIDDEN_MAPS)
+}
+
+/// Returns the standard rules with the keys of `changes` in place of theirs.
+#[expect(clippy::expect_used, reason = "a test loads them all")]
+fn varied(changes: &str) -> String {
+    let [(_, standard), ..] = RULES;
+    let [mut rules, changes] = [standard, changes].map(|text| text.parse::<toml::Table>().expect("TOML"));
+    rules.extend(changes);
+    rules.to_string()
+}
+
+/// Returns the text of this name, else that of the file at this path; an error names those that are listed.
+fn text<'a>(
+    mut built_in: impl Iterator<Item = (&'a str, &'a str)>,
+    listed: &[(&str, &str)],
+    name_or_path: &Path,
+) -> Result<String, DataError> {
+    if let Some((_, text)) = built_in.find(|&(name, _)| name_or_path.as_os_str() == name) {
+        return Ok(text.to_owned());
     }
     text_file::read(name_or_path, DATA_BYTES_MAX).map_err(|source| {
         let file = name_or_path.to_string_lossy().into_owned();
@@ -468,11 +499,20 @@ mod tests {
     }
 
     #[test]
-    fn the_tutorial_loads_and_is_not_listed() {
-        let (rules, map) = (rules(TUTORIAL).expect("built in"), map(TUTORIAL).expect("built in"));
-        assert_eq!((&*rules.name, &*map.name), (TUTORIAL, TUTORIAL));
-        assert!(embedded_rules().all(|other| other.name != TUTORIAL));
-        assert!(embedded_maps().all(|other| other.name != TUTORIAL));
+    fn hidden_data_loads_by_name_and_is_not_listed() {
+        for (name, _) in &*HIDDEN_RULES {
+            assert_eq!(rules(name).expect(name).name, *name);
+            assert!(embedded_rules().all(|other| other.name != *name));
+        }
+        for (name, _) in HIDDEN_MAPS {
+            assert_eq!(map(name).expect(name).name, name);
+            assert!(embedded_maps().all(|other| other.name != name));
+        }
+    }
+
+    #[test]
+    fn the_hero_of_the_tutorial_is_harmless() {
+        let rules = rules(TUTORIAL).expect("built in");
         let harmless = rules.heroes.last().expect("a hero");
         let apart = rules.heroes[0].radius + harmless.radius;
         assert!(harmless.reach < apart && harmless.damage == 0, "a harmless hero");

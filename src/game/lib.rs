@@ -14,6 +14,8 @@ mod internal;
 #[cfg(test)]
 mod internal_tests;
 mod interpolated;
+mod kept_file;
+pub mod ladder;
 mod match_event;
 mod matches;
 mod measures;
@@ -49,6 +51,7 @@ pub use controller::{Controller, ControllerChoice};
 pub use exec_bot::{EXEC_WAITS_MAX, ExecBot, ExecOptions};
 pub use history::{History, MOMENTS_MAX, Moment, SAMPLES_MAX, Sample, Tally};
 pub use interpolated::Interpolated;
+pub use kept_file::KeptFile;
 pub use match_event::MatchEvent;
 pub use matches::{Confirmed, Control, Finished, Match, MatchThread, Progress, Seen};
 pub use node::Node;

@@ -26,6 +26,7 @@ use super::typing::Typing;
 use super::window::{HAS_OPENED, clip, set_desktop_scale, set_text_percent, window};
 use crate::cli::window::Opening;
 use crate::cli::{console, paths};
+use game::ladder::{KeptProgress, LADDER_FILE};
 
 /// Frame rate limit of an idle menu and of any screen without keyboard focus.
 const CALM_FRAMES_PER_S: u32 = 30;
@@ -116,17 +117,24 @@ impl App {
         let mut menus = layout::Recorder::default();
         menus.enabled = is_probed;
         let (file, settings, said) = SettingsFile::open();
+        let (ladder, ladder_said) = match paths::data_folder("") {
+            Ok(folder) => KeptProgress::open(folder.join(LADDER_FILE)),
+            // The settings' warning says so.
+            Err(_) => (KeptProgress::unkept(), None),
+        };
         let mut context = AppContext {
             painter,
             sound: Sound::new(),
             settings,
+            ladder,
             now: get_time(),
             note: None,
             wants_picture: false,
         };
-        if let Some(said) = said {
-            logln!("{said}");
-            context.note(said);
+        let said: Vec<String> = said.into_iter().chain(ladder_said).collect();
+        if !said.is_empty() {
+            said.iter().for_each(|said| logln!("{said}"));
+            context.note(said.join("; "));
         }
         egui_macroquad::cfg(theme::apply);
         let screen = first_screen(opening, &mut context);

@@ -6,12 +6,14 @@ use super::draw::{ArenaPainter, Camera, layout};
 use super::settings::Settings;
 use super::sound::Sound;
 use super::window::{scale, window};
+use game::ladder::KeptProgress;
 
 /// Services that every screen may use.
 pub(crate) struct AppContext {
     pub(crate) painter: ArenaPainter,
     pub(crate) sound: Sound,
     pub(crate) settings: Settings,
+    pub(crate) ladder: KeptProgress,
     /// Time since the window opened, in seconds.
     pub(crate) now: f64,
     pub(crate) note: Option<(String, f64)>,

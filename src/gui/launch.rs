@@ -4,11 +4,12 @@ use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{BotChoice, HostArguments, JoinArguments, PlayArguments, PlayerArguments};
+use crate::cli::args::{BotChoice, HostArguments, JoinArguments, PlayArguments, PlayerArguments, usual};
 use crate::cli::kept_seats::{self, KeptSeat, SeatKeeper};
 use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
 use crate::cli::setup;
+use game::data::Opponent;
 use game::{
     Control, Finished, Match, MatchClock, MatchEvent, MatchThread, Progress, ServerControl, ServerProgress,
     ServerThread, ViewReader,
@@ -41,6 +42,18 @@ impl LaunchRequest {
             Self::Host(arguments) => &arguments.game.player,
             Self::Join(arguments, _) => &arguments.game.player,
         }
+    }
+
+    /// Returns the opponent of the ladder, if the match is against one.
+    pub(crate) fn opponent(&self) -> Option<&'static Opponent> {
+        if let Self::Practice(arguments) = self { arguments.opponent } else { None }
+    }
+
+    /// Returns the same player's match against an opponent of the ladder.
+    pub(crate) fn against(&self, opponent: &'static Opponent) -> Self {
+        let mut arguments: PlayArguments = usual();
+        arguments.player.clone_from(self.player());
+        Self::Practice(Box::new(PlayArguments { opponent: Some(opponent), ..arguments }))
     }
 
     /// Sets the hero for the next matches.
@@ -294,7 +307,7 @@ impl Game {
 
     /// Whether all opponents are easy bots.
     pub(crate) fn is_easy_practice(&self) -> bool {
-        matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Easy)
+        matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.is_easy())
     }
 
     /// Whether this is the tutorial.

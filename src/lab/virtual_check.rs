@@ -115,6 +115,7 @@ impl VirtualOptions {
             rules: self.rules.clone(),
             map: self.map.clone(),
             controllers: core::iter::repeat_n(self.controller, self.peers).collect(),
+            seats: None,
             input_delay: self.input_delay,
             is_fair: self.is_fair,
             numbered_every: None,

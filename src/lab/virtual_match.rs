@@ -24,7 +24,7 @@ use game::{
     MatchOutcome, Node as _, Server, Session, SharedSteps, Summary, Trace,
 };
 use net::{Architecture, InputDelay, LinkStatus, Time, Traffic};
-use sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
+use sim::{Command, Map, PLAYERS_MAX, Rules, SeatSetup, StateHash, Tick, TickRate, World};
 
 /// Time after the scheduled end at which a match is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,6 +48,8 @@ pub struct VirtualSetup {
     pub map: Arc<Map>,
     /// Controller of each seat.
     pub controllers: ArrayVec<ControllerChoice, PLAYERS_MAX>,
+    /// Hero and team of each seat; without them every peer is a team, and the first two heroes alternate.
+    pub seats: Option<ArrayVec<SeatSetup, PLAYERS_MAX>>,
     /// Input delay.
     pub input_delay: InputDelay,
     /// Whether peers commit to inputs before they reveal them.
@@ -452,7 +454,10 @@ impl<I: Interference> VirtualMatch<I> {
             ticks: Some(self.setup.ticks),
             rules: &self.setup.rules,
             map: &self.setup.map,
-            teams: (0..self.setup.peers as u8).collect(),
+            teams: match &self.setup.seats {
+                Some(seats) => seats.iter().map(|seat| seat.team).collect(),
+                None => (0..self.setup.peers as u8).collect(),
+            },
             is_fair: self.setup.is_fair,
             is_encrypted: is_encrypted(self.setup.seed) && !self.interference.reads_datagrams(),
         }
@@ -468,7 +473,8 @@ impl<I: Interference> VirtualMatch<I> {
     fn open(&self, peer: usize) -> Match {
         let VirtualSetup { seed, tick_rate, rules, map, .. } = &self.setup;
         let now = self.world.players[peer].clock.shows(self.world.now());
-        let settings = settings(peer, hero_of(*seed, peer), self.setup.input_delay);
+        let hero = self.setup.seats.as_ref().map_or_else(|| hero_of(*seed, peer), |seats| seats[peer].hero);
+        let settings = settings(peer, hero, self.setup.input_delay);
         let host = if self.is_served() { self.setup.peers } else { 0 };
         let session: Session = if peer == host {
             self.table().host(now, settings).into()
@@ -511,6 +517,7 @@ mod tests {
             rules: data::rules("standard").expect("built in"),
             map: data::map("quad").expect("built in"),
             controllers: [ControllerChoice::Bot(BotLevel::Normal); 3].into_iter().collect(),
+            seats: None,
             input_delay: InputDelay::Auto,
             numbered_every: None,
             inject: Some((1, Inject { tick: Tick(120), field: "units[0].hp".into() })),

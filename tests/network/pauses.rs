@@ -23,6 +23,7 @@ fn setup(seed: u64, peers: usize) -> VirtualSetup {
         rules: data::rules("endless").expect("built in"),
         map: data::map(if peers > 2 { "quad" } else { "standard" }).expect("built in"),
         controllers: std::iter::repeat_n(ControllerChoice::Bot(BotLevel::Normal), peers).collect(),
+        seats: None,
         input_delay: InputDelay::Auto,
         is_fair: false,
         numbered_every: None,

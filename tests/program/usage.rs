@@ -259,6 +259,31 @@ fn play_does_what_host_does_and_needs_nobody() {
 }
 
 #[test]
+fn an_opponent_of_the_ladder_brings_map_rules_teams_and_bots() {
+    let home = home();
+    let file = |name: &str| home.path().join(format!("{name}.mra")).to_str().expect("text").to_owned();
+    for (opponent, map, rules, names, teams) in [
+        ("7", "standard", "dusk", &["Ann", "Falk"][..], &[0, 1][..]),
+        ("ida and uno", "quad", "standard", &["Ann", "Ida", "Finn", "Uno"], &[0, 1, 0, 1]),
+    ] {
+        let record = file(map);
+        let words =
+            ["play", "--headless", "--ticks=60", "--name=Ann", "--opponent", opponent, "--record", &record];
+        assert_eq!(run(home.path(), &words).code, Some(0), "{opponent}");
+        let info = run(home.path(), &["replay", "info", &record, "--json"]).json();
+        assert_eq!((&info["map"], &info["rules"]), (&map.into(), &rules.into()));
+        let seats = info["seats"].as_array().expect("seats");
+        assert!(seats.iter().map(|seat| &seat["name"]).eq(names), "{seats:?}");
+        assert!(seats.iter().map(|seat| &seat["team"]).eq(teams), "{seats:?}");
+        assert_eq!(run(home.path(), &["replay", "verify", &record]).code, Some(0), "{opponent}");
+    }
+    fails(&run(home.path(), &["play", "--opponent=11"]), "there is no such opponent; give 1 to 10 or Pip, ");
+    fails(&run(home.path(), &["play", "--opponent=pip", "--map=duel"]), "cannot be used with '--map");
+    let kept = home.path().join("mini-rts-arena/ladder.toml");
+    assert!(!kept.exists(), "a match without a window does not count");
+}
+
+#[test]
 fn a_match_against_bots_is_left_by_ctrl_c() {
     let home = home();
     let mut play = Arena::start(command(home.path(), &["play", "--headless", "--json", "--record=off"]));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::common::{BotMatch, setup};
-use bot::{Bot, BotLevel, Probe};
+use bot::{Bot, BotLevel, Mix, Probe, Style};
 use sim::math::{Fx, dist2, square};
 use sim::*;
 
@@ -108,6 +108,36 @@ fn probes_order_off_the_grid_and_away_from_circles_and_cores() {
         assert!((150_000_000..185_000_000).contains(&last), "1000 orders in {last} us");
         assert!(phases.iter().all(|&quarter| (180..330).contains(&quarter)), "{phases:?}");
     }
+}
+
+/// Where the bot of seat 0 sends units in a match of two hard bots before and after a minute: how far to the right.
+fn farthest_goals(home_s: u32) -> [Fx; 2] {
+    let mut world = World::new(setup("standard", "standard", 5, 60, false));
+    let style = |player| Style { mix: Mix::Even, home_s: if player == 0 { home_s } else { 0 } };
+    let bots = [0, 1]
+        .map(|player| Bot::new(BotLevel::Hard, PlayerId(player), TickRate::HZ_60).with_style(style(player)));
+    let mut farthest = [Fx::MIN; 2];
+    for tick in 0..60 * 110 {
+        let mut inputs = TickInputs::idle(Tick(tick), 0);
+        inputs.inputs.extend(bots.iter().map(|bot| bot.think(&world)));
+        for command in &inputs.inputs[0].commands {
+            if let Command::AttackMove(_, to, _) = command {
+                let far = &mut farthest[usize::from(tick >= 60 * 60)];
+                *far = to.at().x.max(*far);
+            }
+        }
+        world.step(&inputs);
+    }
+    farthest
+}
+
+#[test]
+fn a_bot_that_stays_at_home_leaves_the_other_circles_alone_until_its_time() {
+    // Its base lies at -27, the nearest circle at -9, the others at 0 and 9.
+    let [before, after] = farthest_goals(60);
+    assert!(before < Fx::from_num(-5) && after > Fx::from_num(-5), "{before}, {after}");
+    let [before, _] = farthest_goals(0);
+    assert!(before > Fx::from_num(-5), "{before}");
 }
 
 /// A fast kind with a sword is sent at bows, though swords stand nearer.

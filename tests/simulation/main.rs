@@ -8,6 +8,7 @@ mod common;
 mod delta;
 mod every_match;
 mod kinds;
+mod ladder;
 mod minions;
 mod mirror;
 mod pathing;

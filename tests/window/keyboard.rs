@@ -31,22 +31,22 @@ fn all_menus_are_used_by_the_keyboard_alone() {
     window.wait_for("a focus on the golden button", |shown| shown["focused"] == "learn");
     window.key("Down");
     window.wait_for("an arrow that goes down", |shown| {
-        shown["focused"].as_str().is_some_and(|focused| focused.starts_with("play "))
+        shown["focused"].as_str().is_some_and(|focused| ["next", "ladder"].contains(&focused))
     });
-    while window.shown()["focused"] != "play easy" {
+    while window.shown()["focused"] != "next" {
         window.key("Left");
     }
     window.key("Right");
-    let shown = window.wait_for("an arrow that goes right", |shown| shown["focused"] == "play 1");
+    let shown = window.wait_for("an arrow that goes right", |shown| shown["focused"] == "ladder");
     let items = shown["items"].as_array().expect("a list");
-    let rect = &items.iter().find(|item| item["name"] == "play 1").expect("the button")["rect"];
+    let rect = &items.iter().find(|item| item["name"] == "ladder").expect("the button")["rect"];
     let number = |at: usize| rect[at].as_f64().expect("a number");
     let (x, y) = (number(0) + number(2) / 2.0, number(1) - 2.5);
     window.next_frame();
     window.picture("ring");
     let ringed = window.pixel(x, y);
     window.key("Left");
-    window.wait_for("another focus", |shown| shown["focused"] == "play easy");
+    window.wait_for("another focus", |shown| shown["focused"] == "next");
     window.next_frame();
     let plain = window.pixel(x, y);
     assert!(ringed.contains("#E6EAF0"), "a ring of the colour of text: {ringed}");
@@ -64,6 +64,11 @@ fn all_menus_are_used_by_the_keyboard_alone() {
     press(&window, "client-server");
     press(&window, "back");
     window.wait_screen("start");
+    press(&window, "ladder");
+    window.wait_screen("ladder");
+    window.key("Down");
+    window.wait_for("a focus on the golden button", |shown| shown["focused"] == "play opponent");
+    press(&window, "opponent 1");
     press(&window, "play easy");
     window.wait_tick(1);
     window.key("Escape");

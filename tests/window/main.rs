@@ -13,6 +13,7 @@ mod driver;
 mod hands;
 mod keyboard;
 mod kinds;
+mod ladder;
 mod layouts;
 mod lobby;
 mod own_files;
@@ -68,7 +69,7 @@ fn two_clicks_lead_to_a_match_that_can_be_played() {
     window.wait_screen("start");
     window.click("hero archer");
     window.picture("start");
-    window.click("play easy");
+    window.click("next");
     window.wait_tick(1);
     let to_match = window.began.elapsed();
     println!("launch to match, by two clicks: {to_match:?}");
@@ -319,6 +320,15 @@ fn assert_screens_are_tidy(mut window: Window) {
     window.assert_tidy("lobby");
     window.click("leave lobby");
     window.wait_screen("start");
+    window.click("ladder");
+    window.wait_screen("ladder");
+    window.assert_tidy("ladder");
+    window.picture("ladder");
+    // The one with the most bots, and the last.
+    for opponent in ["opponent 6", "opponent 10"] {
+        window.click(opponent);
+        window.assert_tidy(opponent);
+    }
     window.click("play hard");
     window.wait_tick(100);
     window.assert_tidy("match");

@@ -17,7 +17,8 @@ fn esc_leads_back_from_every_screen() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("Ann", "960x540", None, &[]);
     window.wait_screen("start");
-    for (button, screen) in [("host", "host"), ("join", "join"), ("replays", "replays")] {
+    for (button, screen) in [("host", "host"), ("join", "join"), ("ladder", "ladder"), ("replays", "replays")]
+    {
         window.click(button);
         window.wait_screen(screen);
         window.key("Escape");
@@ -29,7 +30,7 @@ fn esc_leads_back_from_every_screen() {
         window.key("Escape");
         window.wait_for("the menu", |shown| rect_of(shown, "close").is_null());
     }
-    window.click("play easy");
+    window.click("next");
     window.wait_tick(60);
     window.key("Escape");
     window.click("surrender");
@@ -119,9 +120,14 @@ fn every_page_rests_until_somebody_uses_it() {
     assert_rests(&window, "result");
     window.key("Escape");
     window.wait_screen("start");
-    for (page, back) in
-        [("settings", "close"), ("help", "close"), ("host", "back"), ("replays", "back"), ("join", "back")]
-    {
+    for (page, back) in [
+        ("settings", "close"),
+        ("help", "close"),
+        ("ladder", "back"),
+        ("host", "back"),
+        ("replays", "back"),
+        ("join", "back"),
+    ] {
         window.click(page);
         window.wait_for(page, |shown| !rect_of(shown, back).is_null());
         assert_rests(&window, page);

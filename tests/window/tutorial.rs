@@ -150,7 +150,7 @@ fn the_tutorial_is_won_by_the_keys_that_it_names() {
     play(&window);
     assert_nobody_was_hurt_before_the_fourth_step(&window);
     wait_until_kept(&window);
-    window.click("play easy");
+    window.click("next");
     let shown = window.wait_tick(30);
     assert!(shown["match"]["task"].is_null() && shown["match"]["is_practice"] == true, "{shown}");
     window.close();

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use super::{
     ARCHITECTURES, BOTS, BotChoice, FOREVER, Injection, Matches, Seconds, Switch, Teams, bot, input_delay,
-    matches, one_of, seconds, seconds_or_none, seed, tick_rate, token, wait,
+    matches, one_of, opponent, seconds, seconds_or_none, seed, tick_rate, token, wait,
 };
+use game::data::Opponent;
 use game::text_file::{self, TextError};
 use net::{Architecture, InputDelay, PlayerName, RoomCode, Token};
 use sim::{KindName, PLAYERS_MAX, PlayerId, Tick, TickRate};
@@ -270,6 +271,10 @@ pub(crate) struct PlayArguments {
     /// Bot in the other seats. You play yours in the window; without one, a `normal` bot or the script does.
     #[arg(long, value_name = BOTS, default_value = "normal", value_parser = bot)]
     pub(crate) bot: BotChoice,
+    /// Opponent of the ladder, by its name or number: the map, rules, teams and bots of its match. Only a match in the
+    /// window counts on the ladder.
+    #[arg(long, value_name = "NAME|N", value_parser = opponent, conflicts_with_all = ["bot", "map", "rules", "players", "teams"])]
+    pub(crate) opponent: Option<&'static Opponent>,
     #[command(flatten)]
     pub(crate) terms: TermsArguments,
     #[command(flatten)]

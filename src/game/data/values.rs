@@ -8,25 +8,28 @@ use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use sim::{RULES_NAME_MAX, is_hidden};
 
 /// Name of rules or of a map.
-pub(super) struct Title(String);
+pub(super) type Title = Line<RULES_NAME_MAX>;
 
-impl<'de> Deserialize<'de> for Title {
+/// Text of one line, of at most `MAX` bytes.
+pub(super) struct Line<const MAX: usize>(String);
+
+impl<'de, const MAX: usize> Deserialize<'de> for Line<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let title = String::deserialize(deserializer)?;
-        let length = title.len();
-        if !(1..=RULES_NAME_MAX).contains(&length) {
-            return Err(D::Error::custom(format_args!("{length} bytes are not from 1 to {RULES_NAME_MAX}")));
+        let line = String::deserialize(deserializer)?;
+        let length = line.len();
+        if !(1..=MAX).contains(&length) {
+            return Err(D::Error::custom(format_args!("{length} bytes are not from 1 to {MAX}")));
         }
-        if title.contains(is_hidden) {
+        if line.contains(is_hidden) {
             return Err(D::Error::custom("it has control or invisible characters"));
         }
-        Ok(Self(title))
+        Ok(Self(line))
     }
 }
 
-impl From<Title> for String {
-    fn from(title: Title) -> Self {
-        title.0
+impl<const MAX: usize> From<Line<MAX>> for String {
+    fn from(line: Line<MAX>) -> Self {
+        line.0
     }
 }
 

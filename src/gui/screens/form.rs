@@ -87,3 +87,9 @@ pub(super) fn named(context: &mut AppContext, go: impl FnOnce(net::PlayerName) -
         }
     }
 }
+
+/// Capitalises the first letter, for a sentence of its own.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

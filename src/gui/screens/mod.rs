@@ -7,6 +7,7 @@ mod form;
 mod help;
 mod host;
 mod join;
+mod ladder;
 mod lobby;
 mod map_preview;
 mod menu;
@@ -43,6 +44,7 @@ use game::{Finished, View};
 use host::HostScreen;
 use join::JoinScreen;
 use lab::compare::Cell;
+use ladder::LadderScreen;
 use play::PlayScreen;
 use replays::ReplaysScreen;
 use result::ResultScreen;
@@ -54,6 +56,7 @@ use watch::WatchScreen;
 pub(crate) enum Next {
     Start,
     HostSetup,
+    Ladder,
     /// The list of matches, with the arguments for joining if they were given.
     Join(Option<Box<JoinArguments>>),
     Launch(LaunchRequest),
@@ -77,6 +80,7 @@ pub(crate) enum Screen {
     Start(Box<StartScreen>),
     Host(Box<HostScreen>),
     Join(Box<JoinScreen>),
+    Ladder(Box<LadderScreen>),
     Replays(Box<ReplaysScreen>),
     Waiting(Box<WaitingScreen>),
     Play(Box<PlayScreen>),
@@ -96,6 +100,7 @@ impl Screen {
         match next {
             Next::Start | Next::Quit => Self::Start(Box::new(StartScreen::new(attract))),
             Next::HostSetup => Self::Host(Box::new(HostScreen::new(attract))),
+            Next::Ladder => Self::Ladder(Box::new(LadderScreen::new(attract, context.ladder.progress()))),
             Next::Replays => Self::Replays(Box::new(ReplaysScreen::new(attract))),
             Next::Join(arguments) => {
                 let address = arguments.as_ref().and_then(|arguments| arguments.address.clone());
@@ -114,7 +119,8 @@ impl Screen {
             Next::Failed(request, why) => {
                 Self::Waiting(Box::new(WaitingScreen::failed(attract, request, why)))
             }
-            Next::Over(over) => {
+            Next::Over(mut over) => {
+                over.count(context);
                 if let Some(kind) = over.sound() {
                     context.sound.play(kind);
                 }
@@ -147,6 +153,7 @@ impl Screen {
             Self::Start(screen) => &mut screen.attract,
             Self::Host(screen) => &mut screen.attract,
             Self::Join(screen) => &mut screen.attract,
+            Self::Ladder(screen) => &mut screen.attract,
             Self::Replays(screen) => &mut screen.attract,
             Self::Waiting(screen) => &mut screen.attract,
             _ => return None,
@@ -159,6 +166,7 @@ impl Screen {
             Self::Start(screen) => screen.attract,
             Self::Host(screen) => screen.attract,
             Self::Join(screen) => screen.attract,
+            Self::Ladder(screen) => screen.attract,
             Self::Replays(screen) => screen.attract,
             Self::Waiting(screen) => screen.attract,
             _ => return Attract::new(),
@@ -170,7 +178,7 @@ impl Screen {
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         match self {
             Self::Start(screen) => screen.take(context, &inputs),
-            Self::Host(_) | Self::Join(_) | Self::Replays(_) | Self::Gone => {}
+            Self::Host(_) | Self::Join(_) | Self::Ladder(_) | Self::Replays(_) | Self::Gone => {}
             Self::Waiting(screen) => return screen.arena(context, &inputs),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
@@ -205,6 +213,7 @@ impl Screen {
             Self::Start(screen) => screen.page(context, page),
             Self::Host(screen) => screen.page(context, page),
             Self::Join(screen) => screen.page(context, page),
+            Self::Ladder(screen) => screen.page(context, page),
             Self::Replays(screen) => screen.page(page),
             Self::Waiting(screen) => screen.page(context, page),
             Self::Play(screen) => screen.page(context, page),
@@ -246,9 +255,12 @@ impl Screen {
             Self::Watch(screen) => screen.music(),
             Self::Result(screen) => screen.music(),
             Self::Both(_) | Self::Gone => MusicState::Silent,
-            Self::Start(_) | Self::Host(_) | Self::Join(_) | Self::Replays(_) | Self::Waiting(_) => {
-                MusicState::Menu
-            }
+            Self::Start(_)
+            | Self::Host(_)
+            | Self::Join(_)
+            | Self::Ladder(_)
+            | Self::Replays(_)
+            | Self::Waiting(_) => MusicState::Menu,
         }
     }
 
@@ -266,6 +278,7 @@ impl Screen {
         };
         match self {
             Self::Result(screen) => scale_for(screen.room()),
+            Self::Ladder(_) => scale_for(help::LARGEST_ROOM),
             _ if shows_help || self.name() == "lobby" => scale_for(help::LARGEST_ROOM),
             _ => scale(),
         }
@@ -282,6 +295,7 @@ impl Screen {
             Self::Start(_) => "start",
             Self::Host(_) => "host",
             Self::Join(_) => "join",
+            Self::Ladder(_) => "ladder",
             Self::Replays(_) => "replays",
             Self::Waiting(screen) => screen.name(),
             Self::Play(_) => "match",

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 use super::form::{choose_hero, part};
+use super::ladder::outcome;
 use super::play::lost::lost_text;
 use super::play::{Party, match_clock, means};
 use super::prompt::is_new;
@@ -22,6 +23,7 @@ use crate::gui::page::{self, Page, Weight};
 use crate::gui::sound::{Kind, MusicState};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
+use game::data::{Opponent, opponents};
 use game::phrase::{counted, joined, possessive};
 use game::{Control, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use net::LinkStatus;
@@ -57,6 +59,10 @@ pub(crate) struct Over {
     /// Highlights with the second of each.
     moments: Vec<(u32, String)>,
     tip: String,
+    /// Result of a match of the ladder, in a line.
+    climbed: Option<String>,
+    /// Next opponent of the ladder, after a win there.
+    next: Option<&'static Opponent>,
 }
 
 pub(crate) struct ResultScreen {
@@ -94,9 +100,23 @@ impl Over {
         }
         let (wins, rtt_ms) = (game.wins, rtt_us as f64 / 1000.0);
         let (moments, tip) = (Vec::new(), String::new());
-        let mut over = Self { request, view, summary, report, rtt_ms, wins, moments, tip };
+        let (climbed, next) = (None, None);
+        let mut over = Self { request, view, summary, report, rtt_ms, wins, moments, tip, climbed, next };
         (over.moments, over.tip) = (over.describe_moments(), over.find_tip());
         over
+    }
+
+    /// Counts a match against an opponent of the ladder.
+    pub(super) fn count(&mut self, context: &mut AppContext) {
+        let Some(opponent) = self.request.opponent() else { return };
+        let length_ms = u64::from(self.summary.ticks) * 1000 / u64::from(self.summary.config.tick_rate.hz());
+        let won_ms = (self.verdict().0 == VICTORY).then_some(length_ms as u32);
+        if let Err(error) = context.ladder.count(opponent, won_ms) {
+            context.note(format!("the ladder is not kept: {error}"));
+        }
+        let progress = context.ladder.progress();
+        self.climbed = Some(outcome(progress, opponent, won_ms));
+        self.next = won_ms.and_then(|_| opponents().get(progress.next()?));
     }
 
     fn name(&self, player: PlayerId) -> &str {
@@ -359,7 +379,8 @@ impl ResultScreen {
         let hz = over.summary.config.tick_rate.hz();
         let length = format!("after {}", match_clock(over.summary.ticks, hz));
         line("length", 81.0, theme::SMALL, theme::QUIET, &length);
-        line("series", 178.0, theme::SMALL, theme::GOLD, &over.series().unwrap_or_default());
+        let series = over.climbed.clone().or_else(|| over.series());
+        line("series", 178.0, theme::SMALL, theme::GOLD, &series.unwrap_or_default());
         line("ready", LOWER, theme::SMALL, theme::GOLD, &self.ready());
         self.scores(page, inside);
         let middle = Rect::from_min_max(
@@ -482,18 +503,29 @@ impl ResultScreen {
     fn buttons(&mut self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
         let row = self.hero_choice(page, row);
-        let again = part(row, 0, 4);
-        match &self.party {
+        let (again, rest) = match self.over.request.opponent() {
+            // The first may have a name.
+            Some(_) => row.split_left_right_at_fraction(0.34),
+            None => row.split_left_right_at_x(part(row, 1, 4).left() - 10.0),
+        };
+        let rest = rest.with_min_x(rest.left() + 10.0);
+        match (&self.party, self.over.next) {
             // The others stay in the room.
-            Some(_) if self.has_voted() => {
+            (Some(_), _) if self.has_voted() => {
                 page.barred("again", again, "Rematch", "waiting");
             }
-            Some(party) => {
+            (Some(party), _) => {
                 if page.button("again", again, "Rematch", Weight::Primary) {
                     party.game.say(Control::Rematch);
                 }
             }
-            None => {
+            (None, Some(next)) => {
+                let text = format!("Next: {}", next.name.as_str());
+                if page.button("next", again, &text, Weight::Primary) {
+                    return Some(Next::Launch(self.over.request.against(next)));
+                }
+            }
+            (None, None) => {
                 if page.button("again", again, "Again", Weight::Primary) {
                     return Some(Next::Launch(self.over.request.clone()));
                 }
@@ -501,15 +533,19 @@ impl ResultScreen {
         }
         match &self.over.summary.replay {
             Some(replay) => {
-                if page.button("watch", part(row, 1, 4), "Watch it", Weight::Normal) {
+                if page.button("watch", part(rest, 0, 3), "Watch it", Weight::Normal) {
                     return Some(Next::Watch(replay.clone()));
                 }
             }
-            None => page.barred("watch", part(row, 1, 4), "Watch", "not recorded"),
+            None => page.barred("watch", part(rest, 0, 3), "Watch", "not recorded"),
         }
         let weight = if self.shows_details { Weight::Chosen } else { Weight::Normal };
-        self.shows_details ^= page.button("details", part(row, 2, 4), "Details", weight);
-        page.button("menu", part(row, 3, 4), "Menu", Weight::Normal).then_some(Next::Start)
+        self.shows_details ^= page.button("details", part(rest, 1, 3), "Details", weight);
+        let last = part(rest, 2, 3);
+        match self.over.request.opponent() {
+            Some(_) => page.button("ladder", last, "Ladder", Weight::Normal).then_some(Next::Ladder),
+            None => page.button("menu", last, "Menu", Weight::Normal).then_some(Next::Start),
+        }
     }
 
     pub(crate) fn facts(&self) -> Value {
@@ -527,6 +563,7 @@ impl ResultScreen {
             "moments": self.over.moments,
             "tip": self.over.tip,
             "series": self.over.series(),
+            "climbed": self.over.climbed,
             "heroes": summary.roster.iter().map(|seat| hero_name(seat.hero)).collect::<Vec<_>>(),
             "can_rematch": self.party.is_some(),
             "wanted": self.wanted.iter().map(|player| player.0).collect::<Vec<_>>(),

@@ -3,8 +3,9 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
-use super::form::{choose_level, heading, named, part, you_are};
+use super::form::{heading, named, part, you_are};
 use super::help::HelpCard;
+use super::ladder::{challenge, summary};
 use super::settings::SettingsPanel;
 use super::{Attract, Next, describe_replay, join, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
@@ -14,7 +15,7 @@ use crate::gui::input::Input;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use game::data::TUTORIAL;
+use game::data::{TUTORIAL, opponents};
 
 /// Size of the plate with everything on it, in points.
 const SIZE: [f32; 2] = [452.0, 402.0];
@@ -91,16 +92,9 @@ impl StartScreen {
         let about_hero = you_are(&mut context.settings, page, row(38.0, 5.0));
         heading(page, "hero about", row(17.0, 8.0), &about_hero);
         next = self.return_or_learn(context, page, row(ROW, 10.0)).or(next);
-        let has_learned = context.settings.has_learned || context.settings.has_won;
-        heading(page, "against", row(17.0, 5.0), "Play against the computer, from easy to hard");
-        let levels = row(ROW, 10.0);
-        // The recommended opponent is easy until the first win; there is none before the tutorial.
-        let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
-        let is_recommended = |bot| bot == recommended && has_learned && self.seat.is_none();
-        let weight = |bot| if is_recommended(bot) { Weight::Primary } else { Weight::Normal };
-        if let Some(bot) = choose_level(page, levels, "play", weight) {
-            next = practice(context, bot);
-        }
+        let about_ladder = format!("Climb the ladder: {}", summary(context.ladder.progress()));
+        heading(page, "ladder about", row(17.0, 5.0), &about_ladder);
+        next = self.climb(context, page, row(ROW, 10.0)).or(next);
         heading(page, "network", row(17.0, 5.0), "Play with somebody on this network");
         let lan = row(ROW, 10.0);
         if page.button("host", part(lan, 0, 2), "Host a match", Weight::Normal) {
@@ -137,11 +131,30 @@ impl StartScreen {
 }
 
 impl StartScreen {
+    /// Draws the buttons that play the next opponent of the ladder and lead to all of them.
+    fn climb(&self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
+        const ALL: f32 = 122.0;
+        let is_golden = has_learned(context) && self.seat.is_none();
+        let weight = if is_golden { Weight::Primary } else { Weight::Normal };
+        let (left, right) = row.split_left_right_at_x(row.right() - ALL - 10.0);
+        let next = context.ladder.progress().next().and_then(|place| opponents().get(place));
+        let shows_all =
+            page.button("ladder", right.with_min_x(right.left() + 10.0), "All, practice", Weight::Normal);
+        let text = next.map_or_else(
+            || "All beaten: beat your times".to_owned(),
+            |next| format!("Next: {}, {}", next.name.as_str(), next.twist),
+        );
+        match (page.button("next", left, &text, weight), next) {
+            (true, Some(next)) => challenge(context, next),
+            (true, None) => Some(Next::Ladder),
+            (false, _) => shows_all.then_some(Next::Ladder),
+        }
+    }
+
     /// Draws the tutorial's button, next to a button that returns to a match in which this user still has a seat.
     fn return_or_learn(&self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let Some(seat) = &self.seat else {
-            let has_learned = context.settings.has_learned || context.settings.has_won;
-            let weight = if has_learned { Weight::Normal } else { Weight::Primary };
+            let weight = if has_learned(context) { Weight::Normal } else { Weight::Primary };
             let is_pressed = page.button("learn", row, "Learn to play: 90 seconds", weight);
             return is_pressed.then(|| tutorial(context)).flatten();
         };
@@ -153,15 +166,9 @@ impl StartScreen {
     }
 }
 
-/// Starts a match against one bot, by the standard rules.
-pub(super) fn practice(context: &mut AppContext, bot: BotChoice) -> Option<Next> {
-    let hero = context.settings.you.hero;
-    named(context, |name| {
-        let mut arguments = PlayArguments { bot, ..usual() };
-        arguments.player.name = Some(name);
-        arguments.player.hero = hero;
-        Next::Launch(LaunchRequest::Practice(Box::new(arguments)))
-    })
+/// Whether the tutorial is behind the player.
+const fn has_learned(context: &AppContext) -> bool {
+    context.settings.has_learned || context.settings.has_won
 }
 
 /// Starts the tutorial. Its player leads a sword hero, whatever hero is chosen for other matches.

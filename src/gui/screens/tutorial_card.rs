@@ -4,13 +4,14 @@ use egui_macroquad::egui::{Align2, Pos2, Rect, Shape, StrokeKind, pos2, vec2};
 
 use super::Next;
 use super::form::part;
-use super::start::practice;
-use crate::cli::args::BotChoice;
+use super::ladder::challenge;
 use crate::gui::bindings::{Action, key_name, rules_in_play};
 use crate::gui::context::AppContext;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use crate::gui::tutorial::{Task, Word};
+use bot::BotLevel;
+use game::data::opponents;
 
 /// Draws the current task at the lower right above `bottom_px`. Returns whether the player skips the rest.
 pub(super) fn task_card(page: &mut Page<'_>, task: &Task, bottom_px: f32) -> bool {
@@ -89,11 +90,20 @@ pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Opt
         let (at, width) = (inside.left_top(), inside.width());
         let style = (theme::LARGE, theme::GOLD);
         page.text("learned title", at, Align2::LEFT_TOP, style, "You know how to win", width);
+        let ladder = opponents();
+        let next = &ladder[context.ladder.progress().next().unwrap_or_default()];
+        let training = if next.rivals.iter().all(|rival| rival.level == BotLevel::Easy) {
+            let minions = rules_in_play().minions[0].plural();
+            format!(
+                "In the match against {}, {minions} train by themselves: a right click on a button turns that on and off. ",
+                next.name.as_str()
+            )
+        } else {
+            String::new()
+        };
         let text = format!(
             "Lead, take circles, be in two places, spend: that wins matches. Now against somebody who fights back. \
-             In the match against Easy, {} train by themselves: a right click on a button turns that on and off. \
-             {} shows all keys.",
-            rules_in_play().minions[0].plural(),
+             {training}{} shows all keys.",
             key_name(Action::Help)
         );
         let below = pos2(at.x, at.y + 44.0);
@@ -101,9 +111,9 @@ pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Opt
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
         let menu = page.button("menu", part(row, 1, 2), "Menu", Weight::Normal);
         let menu = menu || (page.escapes() && !page.is_inert);
-        let play = page.button("play easy", part(row, 0, 2), "Play against Easy", Weight::Primary);
-        match (play, menu) {
-            (true, _) => practice(context, BotChoice::Easy),
+        let play = format!("Play against {}", next.name.as_str());
+        match (page.button("next", part(row, 0, 2), &play, Weight::Primary), menu) {
+            (true, _) => challenge(context, next),
             (_, true) => Some(Next::Start),
             _ => None,
         }

@@ -3,7 +3,7 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
-use super::form::part;
+use super::form::{capitalised, part};
 use super::join::own_addresses;
 use super::lobby::LobbyPanel;
 use super::{Attract, Next, over};
@@ -270,10 +270,4 @@ fn where_to(game: &Game) -> String {
         Some(code) => format!("The code is {code}. {found}"),
         None => found,
     }
-}
-
-/// Capitalises the first letter, for a sentence of its own.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -1,12 +1,11 @@
-//! The settings file: read once, written after a change, atomically.
+//! The settings file: read once, written after a change.
 
 use anyhow::Context as _;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Settings;
 use crate::cli::paths;
-use game::text_file::{self, TextError};
+use game::KeptFile;
 
 /// Maximum size of the file, in bytes; the program's own is a fiftieth of it.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -14,13 +13,10 @@ const BYTES_MAX: u64 = 64 * 1024;
 /// frame.
 const REST_S: f64 = 0.3;
 const NAME: &str = "settings.toml";
-/// Suffix of the name of an invalid file.
-const BROKEN: &str = "broken";
 
 /// Storage of the settings.
 pub(crate) struct SettingsFile {
-    /// Path; `None` where nothing can be saved.
-    path: Option<PathBuf>,
+    file: KeptFile,
     /// Settings in the file.
     kept: Settings,
     /// Settings that differ from the file, and the time of the change, in seconds since the window opened.
@@ -28,38 +24,30 @@ pub(crate) struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the settings; without a file, returns the defaults. Also returns a warning if the file cannot be read or
-    /// is invalid. An invalid file is renamed.
+    /// Reads the settings; without a valid file, returns the defaults. Also returns a warning if the file is broken or
+    /// cannot be read.
     pub(crate) fn open() -> (Self, Settings, Option<String>) {
         match paths::data_folder("") {
             Ok(folder) => Self::open_at(folder.join(NAME)),
-            Err(error) => Self::without(format!("settings are not kept: {error:#}")),
+            Err(error) => {
+                let said = format!("{NAME} is not kept: {error:#}");
+                Self::with(KeptFile::nowhere(), None, Some(said))
+            }
         }
     }
 
     fn open_at(path: PathBuf) -> (Self, Settings, Option<String>) {
-        let read = match read(&path) {
-            Ok(read) => read,
-            Err(error) => return Self::without(format!("settings are not kept: {error:#}")),
-        };
-        let (settings, said) = match read {
-            None => (Settings::default(), None),
-            Some(Ok(settings)) => (settings, None),
-            Some(Err(why)) => match set_aside(&path) {
-                Ok(broken) => {
-                    let said =
-                        format!("{why}; the settings are reset, and the file is now {}", broken.display());
-                    (Settings::default(), Some(said))
-                }
-                Err(error) => return Self::without(format!("{why}; settings are not kept: {error:#}")),
-            },
-        };
-        (Self { path: Some(path), kept: settings.clone(), changed: None }, settings, said)
+        let (file, settings, said) = KeptFile::open(path, BYTES_MAX, parse);
+        Self::with(file, settings, said)
     }
 
-    fn without(said: String) -> (Self, Settings, Option<String>) {
-        let settings = Settings::default();
-        (Self { path: None, kept: settings.clone(), changed: None }, settings, Some(said))
+    fn with(
+        file: KeptFile,
+        settings: Option<Settings>,
+        said: Option<String>,
+    ) -> (Self, Settings, Option<String>) {
+        let settings = settings.unwrap_or_default();
+        (Self { file, kept: settings.clone(), changed: None }, settings, said)
     }
 
     /// Writes the settings if they differ from the file and have not changed for a while.
@@ -95,41 +83,15 @@ impl SettingsFile {
             return Ok(());
         }
         self.kept = settings.clone();
-        let Some(path) = &self.path else { return Ok(()) };
         let text = toml::to_string(settings).context("settings cannot be represented in TOML")?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let write = || -> anyhow::Result<()> {
-            let mut draft = tempfile::NamedTempFile::new_in(folder)?;
-            draft.write_all(text.as_bytes())?;
-            draft.as_file().sync_all()?;
-            draft.persist(path)?;
-            Ok(())
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))
-    }
-}
-
-/// Reads the file. Returns its settings or why they are invalid; `None` if there is no file.
-fn read(path: &Path) -> anyhow::Result<Option<Result<Settings, String>>> {
-    match text_file::read(path, BYTES_MAX) {
-        Ok(text) => Ok(Some(parse(&text))),
-        Err(TextError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(TextError::Io(error)) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-        Err(error) => Ok(Some(Err(format!("{NAME} is not a settings file: {error}")))),
+        Ok(self.file.write(&text)?)
     }
 }
 
 /// Parses settings, or says why they are invalid.
 fn parse(text: &str) -> Result<Settings, String> {
-    let settings: Settings =
-        toml::from_str(text).map_err(|error| format!("{NAME} is broken: {}", error.message()))?;
-    settings.fault().map_or(Ok(settings), |fault| Err(format!("{NAME} is broken: {fault}")))
-}
-
-fn set_aside(path: &Path) -> anyhow::Result<PathBuf> {
-    let broken = path.with_added_extension(BROKEN);
-    std::fs::rename(path, &broken).with_context(|| format!("cannot rename {}", path.display()))?;
-    Ok(broken)
+    let settings: Settings = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    settings.fault().map_or(Ok(settings), Err)
 }
 
 #[cfg(test)]

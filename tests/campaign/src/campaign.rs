@@ -82,6 +82,7 @@ impl CampaignOptions {
             rules: self.rules.clone(),
             map: self.maps[usize::from(peers > 2)].clone(),
             controllers: (0..peers).map(controller).collect(),
+            seats: None,
             input_delay: self.input_delay,
             is_fair: self.is_fair,
             numbered_every: (self.has_faults || self.has_byzantine).then_some(NUMBERED_EVERY),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::drama::{Drama, Observer};
 use super::newcomer::{Newcomer, Seated};
-use bot::{Bot, BotLevel, Mix, Player, PlayerCounts};
+use bot::{Bot, BotLevel, Player, PlayerCounts, Style};
 use game::{EXEC_WAITS_MAX, ExecBot, ExecOptions};
 use sim::{
     Command, HeroControl, INPUT_BYTES_MAX, KindId, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput, Rules,
@@ -41,8 +41,8 @@ pub struct BoutSeat {
     pub team: u8,
     /// Who plays it.
     pub player: BoutPlayer,
-    /// What a bot trains.
-    pub mix: Mix,
+    /// How a bot plays, beside its level.
+    pub style: Style,
     /// Whose random draws it makes; its own seat's in a match of the game.
     pub key: PlayerId,
 }
@@ -126,7 +126,7 @@ impl BoutRun {
             Chair::new(match seat.player {
                 BoutPlayer::Bot(level) => {
                     let bot = Bot::new(level, player, bout.tick_rate);
-                    Box::new(bot.with_mix(seat.mix).with_key(seat.key))
+                    Box::new(bot.with_style(seat.style).with_key(seat.key))
                 }
                 BoutPlayer::Newcomer(newcomer) => Box::new(Seated::new(newcomer, player, bout.tick_rate)),
                 BoutPlayer::Exec(command) => {
@@ -217,6 +217,7 @@ fn fits(input: &PlayerInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bot::Mix;
     use game::data;
 
     #[test]
@@ -225,7 +226,7 @@ mod tests {
             hero: KindId(1),
             team: player,
             player: BoutPlayer::Bot(BotLevel::Hard),
-            mix: Mix::Only(KindId(1)),
+            style: Style { mix: Mix::Only(KindId(1)), home_s: 0 },
             key: PlayerId(player),
         };
         let mut run = BoutRun::new(&Bout {

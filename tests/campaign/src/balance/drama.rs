@@ -167,7 +167,7 @@ impl Observer {
 mod tests {
     use super::*;
     use crate::balance::{Bout, BoutPlayer, BoutRun, BoutSeat};
-    use bot::{BotLevel, Mix};
+    use bot::{BotLevel, Mix, Style};
     use game::data;
     use sim::{KindId, PlayerId, TickRate, UnitId};
     use std::collections::HashMap;
@@ -177,7 +177,7 @@ mod tests {
             hero: KindId(1),
             team: player,
             player: BoutPlayer::Bot(BotLevel::Normal),
-            mix: Mix::Even,
+            style: Style { mix: Mix::Even, home_s: 0 },
             key: PlayerId(player),
         };
         BoutRun::new(&Bout {

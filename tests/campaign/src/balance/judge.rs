@@ -41,6 +41,8 @@ const DIVIDES_MORE: [f64; 2] = [0.15, 1.0];
 const INSISTS_MORE: [f64; 2] = [-0.03, 0.03];
 /// The share of an army's best counter.
 const COUNTER: [f64; 2] = [0.60, 1.0];
+/// Hard's share against any opponent of the ladder.
+const LADDER: [f64; 2] = [0.15, 1.0];
 /// How many units a side loses in a minute.
 const DEATHS_PER_MINUTE: [f64; 2] = [0.0, 10.0];
 /// The share of deaths far from the middle of the map.
@@ -75,13 +77,20 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
                 Suite::Fights => figures.extend(one.fights(options.tick_rate)),
                 Suite::Own => figures.push(one.figure("the own bot wins", one.side_share(0), None)),
                 Suite::Newcomers => figures.extend(one.newcomer(options.tick_rate)),
+                Suite::Ladder => figures.push(one.opponent()),
             }
         }
         match suite {
             Suite::Seats => figures.extend(seat_bias(played)),
             Suite::Counters => figures.extend(counters(options, played)),
             Suite::Newcomers => figures.extend(options.maps.iter().flat_map(|map| gains(map, played))),
-            Suite::Mirror | Suite::Heroes | Suite::Levels | Suite::Drama | Suite::Fights | Suite::Own => {}
+            Suite::Mirror
+            | Suite::Heroes
+            | Suite::Levels
+            | Suite::Drama
+            | Suite::Fights
+            | Suite::Own
+            | Suite::Ladder => {}
         }
     }
     figures.extend(endings(played));
@@ -215,6 +224,12 @@ impl Played<'_> {
             self.figure("the newcomer wins", self.side_share(0), share),
             self.seconds("the first loss", earliest, least_s.map(|least| [least, longest])),
         ]
+    }
+
+    /// How the player's seat fares: nobody in it is without hope.
+    fn opponent(&self) -> Figure {
+        let is_hard = self.line.line_ups[0][0].player == BoutPlayer::Bot(BotLevel::Hard);
+        self.figure("the player wins", self.side_share(0), is_hard.then_some(LADDER))
     }
 
     fn is_against_normal(&self) -> bool {

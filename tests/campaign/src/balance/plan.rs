@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::bout::{Bout, BoutPlayer, BoutSeat};
 use super::newcomer::Newcomer;
 use super::{BalanceOptions, MATCHES_MAX};
-use bot::{BotLevel, Mix};
+use bot::{BotLevel, Mix, Style};
+use game::data;
 use lab::named;
-use sim::{ControlBehaviour, KindId, Map, PLAYERS_MAX, PlayerId, Rules};
+use sim::{ControlBehaviour, KindId, Map, PLAYERS_MAX, PlayerId, Rules, SeatSetup};
 
 named! {
     /// A group of lines.
@@ -32,6 +33,8 @@ named! {
         Newcomers = "newcomers",
         /// A bot of the user's own against every level.
         Own = "own",
+        /// The ladder: how hard each opponent is.
+        Ladder = "ladder",
     }
 }
 
@@ -43,6 +46,7 @@ pub(super) type LineUp = ArrayVec<BoutSeat, PLAYERS_MAX>;
 pub(super) struct Line {
     pub(super) suite: Suite,
     pub(super) map: Arc<Map>,
+    pub(super) rules: Arc<Rules>,
     pub(super) name: String,
     /// Of equal length.
     pub(super) line_ups: Vec<LineUp>,
@@ -69,14 +73,18 @@ impl Line {
         Bout {
             seed: self.first_seed + u64::from(seed),
             tick_rate: options.tick_rate,
-            rules: options.rules.clone(),
+            rules: self.rules.clone(),
             map: self.map.clone(),
             seats: self.seated(index),
         }
     }
 
-    /// Who sits where in match number `index`: the line-up, turned by one seat from match to match.
+    /// Who sits where in match number `index`: the line-up, turned by one seat from match to match but on the ladder,
+    /// whose player always has seat 0.
     pub(super) fn seated(&self, index: u32) -> LineUp {
+        if self.suite == Suite::Ladder {
+            return self.line_up(index).clone();
+        }
         let turn = self.turn(index);
         let line_up = self.line_up(index);
         let ring = ring(&self.map, self.seats());
@@ -107,6 +115,7 @@ pub(super) fn lines(options: &BalanceOptions) -> Vec<Line> {
             plan.add_four_seats(map);
         }
     }
+    plan.add_ladder();
     plan.lines.retain(|line| options.suites.contains(&line.suite));
     plan.lines
 }
@@ -132,6 +141,7 @@ impl Plan<'_> {
         self.lines.push(Line {
             suite,
             map: map.clone(),
+            rules: self.options.rules.clone(),
             name: name.into(),
             line_ups,
             // Every line has seeds of its own, the same whichever suites are played.
@@ -158,18 +168,18 @@ impl Plan<'_> {
             for level in [Normal, Hard] {
                 for mix in mixes(rules) {
                     let [a, b] = heroes.map(|hero| hero_name(rules, hero));
-                    let name = format!("{a} v {b}, {}, {}", mix_name(rules, mix), level_name(level));
+                    let name = format!("{a} v {b}, {}, {}", mix_name(rules, mix), level.as_str());
                     self.add(map, Suite::Heroes, name, [duel(heroes.map(|hero| side(hero, level, mix)))]);
                 }
             }
         }
         for level in [Easy, Normal, Hard] {
-            let name = format!("{0} v {0}", level_name(level));
+            let name = format!("{0} v {0}", level.as_str());
             self.add(map, Suite::Seats, name, duels(rules, [level; 2]));
         }
         let steps = BotLevel::ALL.windows(2).map(|pair| [pair[1], pair[0]]);
         for [better, worse] in [[Hard, Normal], [Normal, Easy]].into_iter().chain(steps) {
-            let name = format!("{} v {}", level_name(better), level_name(worse));
+            let name = format!("{} v {}", better.as_str(), worse.as_str());
             self.add(map, Suite::Levels, name, duels(rules, [better, worse]));
         }
         for army in armies(rules) {
@@ -199,14 +209,14 @@ impl Plan<'_> {
             line.first_seed = *seed.get_or_insert(line.first_seed);
         }
         for level in BotLevel::ALL.into_iter().filter(|level| ![Easy, Normal].contains(level)) {
-            let name = format!("{} v {}", Newcomer::Divides.as_str(), level_name(level));
+            let name = format!("{} v {}", Newcomer::Divides.as_str(), level.as_str());
             let players = [BoutPlayer::Newcomer(Newcomer::Divides), BoutPlayer::Bot(level)];
             self.add(map, Suite::Newcomers, name, pairs(rules, players)).newcomer = Some(Newcomer::Divides);
         }
         self.add(map, Suite::Fights, "hard v hard", duels(rules, [Hard; 2]));
         if let Some(command) = self.options.bot {
             for level in BotLevel::ALL {
-                let name = format!("own v {}", level_name(level));
+                let name = format!("own v {}", level.as_str());
                 let players = [BoutPlayer::Exec(command), BoutPlayer::Bot(level)];
                 self.add(map, Suite::Own, name, pairs(rules, players));
             }
@@ -230,15 +240,27 @@ impl Plan<'_> {
     }
 }
 
-/// Word of `--bot` for a level.
-fn level_name(level: BotLevel) -> &'static str {
-    match level {
-        BotLevel::Easy => "easy",
-        BotLevel::One => "1",
-        BotLevel::Two => "2",
-        BotLevel::Normal => "normal",
-        BotLevel::Four => "4",
-        BotLevel::Hard => "hard",
+impl Plan<'_> {
+    /// Bots in the player's seat, with either hero, against every opponent.
+    fn add_ladder(&mut self) {
+        for level in [BotLevel::Normal, BotLevel::Hard] {
+            for opponent in data::opponents() {
+                let line_up = |hero| {
+                    let seats = opponent.seats(hero);
+                    let own = [(level, Style::default())].into_iter();
+                    let players = own.chain(opponent.rivals.iter().map(|rival| (rival.level, rival.style)));
+                    let seated = seats.into_iter().zip(players);
+                    keyed(seated.map(|(SeatSetup { hero, team }, (level, style))| BoutSeat {
+                        team,
+                        style,
+                        ..side(hero, level, Mix::Counter)
+                    }))
+                };
+                let line_ups = opponent.rules.hero_kinds().map(line_up);
+                let name = format!("{} v {}", level.as_str(), opponent.name.as_str());
+                self.add(&opponent.map, Suite::Ladder, name, line_ups).rules = opponent.rules.clone();
+            }
+        }
     }
 }
 
@@ -261,7 +283,8 @@ fn duel(sides: [BoutSeat; 2]) -> LineUp {
 }
 
 fn side(hero: KindId, level: BotLevel, mix: Mix) -> BoutSeat {
-    BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), mix, key: PlayerId(0) }
+    let style = Style { mix, home_s: 0 };
+    BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), style, key: PlayerId(0) }
 }
 
 fn keyed(sides: impl IntoIterator<Item = BoutSeat>) -> LineUp {

@@ -216,13 +216,14 @@ pub(crate) fn jobs(asked: Option<u16>) -> usize {
 type Named<T> = (T, &'static str, &'static str);
 
 /// What `--suite` plays.
-const SUITES: [Named<&[Suite]>; 9] = [
+const SUITES: [Named<&[Suite]>; 10] = [
     (&Suite::ALL, "all", ""),
     (&[Suite::Mirror], "mirror", "Line-ups against themselves: seat 0's share of the wins"),
     (&[Suite::Heroes], "heroes", "One hero against the other, both sides with the same army"),
     (&[Suite::Seats], "seats", "Levels against themselves, and maps for four: each seat's share"),
     (&[Suite::Levels], "levels", "Hard against normal, normal against easy"),
     (&[Suite::Counters], "counters", "Armies of one kind against all other armies"),
+    (&[Suite::Ladder], "ladder", "Bots in the player's seat against each opponent of the ladder"),
     (&[Suite::Drama], "drama", "How matches between normal bots go"),
     (&[Suite::Fights], "fights", "How often units die, and where, in matches between hard bots"),
     (

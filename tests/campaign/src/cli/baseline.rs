@@ -107,6 +107,7 @@ fn setup(arguments: &BaselineArguments, seed: u64) -> anyhow::Result<VirtualSetu
         rules: data::rules("standard")?,
         map: data::map("standard")?,
         controllers: [ControllerChoice::Bot(BotLevel::Normal); 2].into_iter().collect(),
+        seats: None,
         input_delay: InputDelay::Auto,
         is_fair: false,
         numbered_every: None,

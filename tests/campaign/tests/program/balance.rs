@@ -1,7 +1,7 @@
 //! `campaign balance`: matches between bots by the thousand, and what they show.
 
 use crate::arena::{Arena, Ended, run};
-use bot::{BotLevel, Mix};
+use bot::{BotLevel, Style};
 use campaign::balance::*;
 use game::data;
 use sim::*;
@@ -38,7 +38,7 @@ fn four() -> Arc<Map> {
 }
 
 fn seat(hero: KindId, level: BotLevel, key: u8) -> BoutSeat {
-    BoutSeat { hero, team: key, player: BoutPlayer::Bot(level), mix: Mix::Counter, key: PlayerId(key) }
+    BoutSeat { hero, team: key, player: BoutPlayer::Bot(level), style: Style::default(), key: PlayerId(key) }
 }
 
 fn bout(map: Arc<Map>, seed: u64, seats: &[BoutSeat]) -> Bout {
