@@ -183,7 +183,7 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     if ours && quiet && foes == 0 {
         return None;
     }
-    let swing = if owner == PlayerId::NONE { 10 } else { 16 };
+    let swing = if owner == PlayerId::NONE { 10 } else { 16 } * worth(view, circle) / 100;
     // Capturing it may close the player's core.
     let relief = if view.state.cores.open[view.player.index()] != 0 && !ours { 8 } else { 0 };
     let danger = (foes - forces.own).max(0) * 20 / forces.own.max(MINION_WORTH);
@@ -194,6 +194,12 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     let way = tiles_between(middle, at) * 3 / 10;
     let gain = swing + relief + taste + bound(view, at) / 20 - way - danger - reach;
     Some(Site { at, kind: SiteKind::Circle, foes, gain })
+}
+
+/// Returns the worth of what a circle gives, in percent of a point per second.
+fn worth(view: &View<'_>, circle: usize) -> i32 {
+    let given = &view.world.setup().map.circles[circle];
+    70 + 30 * given.score + 8 * i32::from(given.supply)
 }
 
 /// Returns the distance to the nearest enemy base, in tiles.

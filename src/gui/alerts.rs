@@ -4,7 +4,7 @@ use game::{EventBacklog, View};
 use macroquad::math::{Vec2, vec2};
 use sim::{CIRCLES_MAX, ControlBehaviour, Event};
 
-use super::draw::{AlertMark, place};
+use super::draw::{AlertMark, circle_place, place};
 
 /// Time for which an alert is shown, in seconds.
 const SHOWN_S: f64 = 4.0;
@@ -46,7 +46,7 @@ impl Alerts {
                     if holder.replace(team) != Some(mine) || team == mine {
                         continue;
                     }
-                    ("Circle lost", place(map.circles.get(circle)))
+                    ("Circle lost", circle_place(map, circle))
                 }
                 Event::Shield { core, open: true } if state.team_of(core) == mine => {
                     let text = if core == me { "Your core is open" } else { "Your ally's core is open" };
@@ -123,7 +123,7 @@ mod tests {
     fn a_circle_is_lost_only_by_its_holder() {
         let takes = |player| Event::Capture { circle: 1, player: PlayerId(player) };
         assert_eq!(told(&[takes(1), takes(0), takes(0)]), []);
-        let (x, y) = data::map("standard").expect("built in").circles[1];
+        let (x, y) = data::map("standard").expect("built in").circles[1].at;
         let circle = vec2(x as f32 / 1000.0, y as f32 / 1000.0);
         assert_eq!(told(&[takes(0), takes(1), takes(1)]), [("Circle lost", circle)]);
     }

@@ -8,7 +8,7 @@ use macroquad::math::{Vec2, vec2};
 use sim::{CAPTURED, ControlBehaviour, GameState, Milli, Order, PlayerId};
 
 use super::bindings::{Action, key_name, rules_in_play, with_article};
-use super::draw::place;
+use super::draw::{circle_place, place};
 
 /// Distance at which the hero has reached the place of the first step, in tiles.
 const REACHED: f32 = 1.2;
@@ -257,19 +257,19 @@ impl<'a> Field<'a> {
         let (state, map) = (&*view.current, &view.setup.map);
         let me = view.me.filter(|me| me.index() < map.bases.len())?;
         let nearest = |to: Vec2| {
-            let away = |&circle: &usize| place(map.circles.get(circle)).distance_squared(to);
+            let away = |&circle: &usize| circle_place(map, circle).distance_squared(to);
             (0..map.circles.len()).min_by(|a, b| away(a).total_cmp(&away(b)))
         };
         let base = place(map.bases.get(me.index()));
         let (near, middle) = (nearest(base)?, nearest(Vec2::ZERO)?);
-        let from_base = |circle: &usize| place(map.circles.get(*circle)).distance_squared(base);
+        let from_base = |circle: &usize| circle_place(map, *circle).distance_squared(base);
         let far = (0..map.circles.len()).max_by(|a, b| from_base(a).total_cmp(&from_base(b)))?;
         let hero = state.hero(me).map(|row| place_of(state, row));
         Some(Self { view, state, me, near, middle, far, hero })
     }
 
     fn circle(&self, circle: usize) -> Vec2 {
-        place(self.view.setup.map.circles.get(circle))
+        circle_place(&self.view.setup.map, circle)
     }
 
     /// Returns the destination of the first step: off the path to the circle of the second, so that both need a walk.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use game::data;
 use sim::math::{Fx, Vec2};
 use sim::{
-    AttackBehaviour, Command, KindId, Map, Milli, MilliPoint, PLAYERS_MAX, PlayerId, Rock, Rules,
+    AttackBehaviour, Command, KindId, Map, MapCircle, Milli, MilliPoint, PLAYERS_MAX, PlayerId, Rock, Rules,
     SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall,
     When, World, random,
 };
@@ -274,7 +274,11 @@ fn battlefield(standard: &Map, players: usize, side: Milli) -> Map {
         size: (side, side),
         bases: [(-corner, -corner), (corner, corner), (-corner, corner), (corner, -corner)][..players]
             .to_vec(),
-        circles: standard.circles.iter().copied().map(place).collect(),
+        circles: standard
+            .circles
+            .iter()
+            .map(|circle| MapCircle { at: place(circle.at), ..*circle })
+            .collect(),
         walls: standard.walls.iter().map(wall).collect(),
         rocks: standard.rocks.iter().map(|rock| Rock { at: place(rock.at), ..*rock }).collect(),
     }

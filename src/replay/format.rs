@@ -405,7 +405,7 @@ mod tests {
             name: "test".into(),
             size: (64_000, 36_000),
             bases: vec![(-28_000, 0), (28_000, 0)],
-            circles: vec![(0, 0)],
+            circles: vec![sim::MapCircle::plain((0, 0))],
             walls: Vec::new(),
             rocks: Vec::new(),
         };
@@ -453,8 +453,8 @@ mod tests {
         refused(|_, map| map.size.1 = 0, "map.size.y");
         refused(|_, map| map.bases.truncate(1), "map.bases");
         refused(|_, map| map.bases[1].0 = 32_001, "map.bases.x");
-        refused(|_, map| map.circles[0].1 = i32::MIN, "map.circles.y");
-        refused(|_, map| map.circles = vec![(0, 0); 9], "map.circles");
+        refused(|_, map| map.circles[0].at.1 = i32::MIN, "map.circles.y");
+        refused(|_, map| map.circles = vec![sim::MapCircle::plain((0, 0)); 9], "map.circles");
         refused(|_, map| map.walls.push(sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
         refused(|_, map| map.rocks.push(sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
     }

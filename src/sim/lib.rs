@@ -40,4 +40,4 @@ pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays
 /// of different numbers do not mix.
-pub const SIMULATION_BUILD: u32 = 10;
+pub const SIMULATION_BUILD: u32 = 11;

@@ -11,8 +11,8 @@ use net::message::{SETUP_BYTES_MAX, Unplayable};
 use net::{Architecture, End, Event, Host, HostConfig, InputDelay, Join, PlayerName, Settings, Time};
 use replay::{SetupData, SetupError};
 use sim::{
-    KindId, Map, PlayerId, Rock, Rules, SeatSetup, Setup, StateHash, TickInputs, TickRate, Wall, World,
-    fingerprint,
+    KindId, Map, MapCircle, PlayerId, Rock, Rules, SeatSetup, Setup, StateHash, TickInputs, TickRate, Wall,
+    World, fingerprint,
 };
 
 /// Step of the virtual clock, in microseconds.
@@ -238,7 +238,7 @@ fn the_largest_rules_and_map_fit_the_message() {
     rules.heroes.truncate(1);
     map.size = (128_000, 128_000);
     map.bases = vec![(-64_000, -64_000); 4];
-    map.circles = vec![(-64_000, -64_000); sim::CIRCLES_MAX];
+    map.circles = vec![MapCircle { at: (-64_000, -64_000), score: 100, supply: 6_000 }; sim::CIRCLES_MAX];
     map.walls = vec![Wall { min: (-64_000, -64_000), max: (64_000, 64_000) }; sim::OBSTACLES_MAX];
     map.rocks = vec![Rock { at: (-64_000, -64_000), radius: 10_000 }; sim::OBSTACLES_MAX];
     let data = SetupData::new(&rules, &map);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use replay::{Record, Replay, ReplayEncoder, ReplayHeader, ReplayResult};
 use sim::math::{Angle, Fx, Vec2};
 use sim::{
-    AttackBehaviour, Command, Direction, HeroControl, KindId, KindName, Map, MinionRules, PlayerId, Rock,
-    Rules, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, Wall, When,
-    World,
+    AttackBehaviour, Command, Direction, HeroControl, KindId, KindName, Map, MapCircle, MinionRules,
+    PlayerId, Rock, Rules, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId,
+    UnitRules, Wall, When, World,
 };
 
 fn unit(hp: i16, speed: i32, reach: i32, damage: i16, cooldown_ms: u32, arrow_speed: i32) -> UnitRules {
@@ -69,7 +69,6 @@ pub(crate) fn rules() -> Rules {
         respawn_per_minute_ms: 1_000,
         minions_max: 14,
         supply_per_minute: 20,
-        circle_supply_per_minute: 10,
         behind_supply_percent: 100,
         supply_max: 20,
         supply_start: 4,
@@ -97,7 +96,7 @@ pub(crate) fn map() -> Map {
         name: "test".into(),
         size: (64_000, 36_000),
         bases: vec![(-28_000, 0), (28_000, 0)],
-        circles: vec![(-10_000, 10_000), (0, 0), (10_000, -10_000)],
+        circles: [(-10_000, 10_000), (0, 0), (10_000, -10_000)].map(MapCircle::plain).to_vec(),
         walls: vec![Wall { min: (-1_000, 5_000), max: (1_000, 9_000) }],
         rocks: vec![Rock { at: (5_000, 5_000), radius: 700 }],
     }

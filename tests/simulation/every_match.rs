@@ -287,7 +287,28 @@ fn points_win() {
     state.circles.owner[1] = PlayerId(0);
     state.circles.owner[2] = PlayerId(1);
     state.players.score[0] = standard(1).rules.score_to_win - 50;
-    assert_eq!(run_to_end(state, standard(1)), (Outcome::Score, Some(0), Tick(50 * 60)));
+    // The middle circle gives two points a second, each outer one a point.
+    assert_eq!(run_to_end(state, standard(1)), (Outcome::Score, Some(0), Tick(25 * 60)));
+}
+
+#[test]
+fn a_circle_gives_its_team_the_supply_of_the_map() {
+    let supply_after_10_s = |owned: &[(usize, u8)]| {
+        let mut state = first_state();
+        for &(circle, player) in owned {
+            state.circles.owner[circle] = PlayerId(player);
+        }
+        let mut world = World::restore(standard(1), state).expect("of this setup");
+        idle(&mut world, 600);
+        world.state().players.supply.clone()
+    };
+    let plain = supply_after_10_s(&[]);
+    assert_eq!(plain, [SUPPLY * 3 + SUPPLY * 18 / 6; 2]);
+    // One outer circle each: nobody is behind.
+    assert_eq!(supply_after_10_s(&[(1, 0), (2, 1)]), [plain[0] + SUPPLY * 2 / 6; 2]);
+    // The middle gives points, and no supply; who is behind gets more.
+    let [ahead, behind] = supply_after_10_s(&[(0, 0)])[..] else { panic!("two players") };
+    assert!(ahead == plain[0] && behind > plain[1], "{ahead} {behind} {plain:?}");
 }
 
 #[test]
@@ -575,7 +596,7 @@ fn a_dead_hero_returns_and_points_are_counted() {
         (state.units.x[killer] + Fx::from_num(1), state.units.y[killer]);
     world = World::restore(standard(1), state).expect("of this setup");
     idle(&mut world, 60);
-    assert_eq!(world.state().players.score, [15, 0]);
+    assert_eq!(world.state().players.score, [30, 0]);
     assert_eq!(world.state().hero(PlayerId(1)), None);
     idle(&mut world, 6 * 60);
     assert!(world.state().hero(PlayerId(1)).is_some());

@@ -1,11 +1,13 @@
 //! Maps from TOML: parsing, and checks that a map is fair and that every position in it is reachable.
 
-use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::values::{Decimal, Title};
+use super::values::{Decimal, Title, Whole};
 use super::{DataError, Source};
-use sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
+use sim::{Map, MapCircle, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
 
 /// Largest body and largest core that rules may have, in thousandths of a tile: both must have paths across every
 /// map.
@@ -22,11 +24,24 @@ struct MapFile {
     name: Title,
     size: (Decimal<16_000, 128_000>, Decimal<16_000, 128_000>),
     bases: Spanned<Vec<PointFile>>,
-    circles: Spanned<Vec<PointFile>>,
+    circles: Spanned<Vec<CircleFile>>,
     #[serde(default)]
     walls: Vec<Spanned<WallFile>>,
     #[serde(default)]
     rocks: Vec<Spanned<RockFile>>,
+}
+
+/// A circle: its centre alone, or a table that says what it gives, too.
+struct CircleFile(MapCircle);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CircleTable {
+    at: PointFile,
+    #[serde(default = "CircleTable::usual_score")]
+    score: Whole<0, 100>,
+    #[serde(default = "CircleTable::usual_supply")]
+    supply: Whole<0, 6_000>,
 }
 
 #[derive(Deserialize)]
@@ -43,6 +58,38 @@ struct RockFile {
     radius: Decimal<300, 8_000>,
 }
 
+impl CircleTable {
+    const fn usual_score() -> Whole<0, 100> {
+        Whole(1)
+    }
+
+    const fn usual_supply() -> Whole<0, 6_000> {
+        Whole(0)
+    }
+}
+
+impl<'de> Deserialize<'de> for CircleFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = CircleFile;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a place, [x, y], or a table with `at`, `score` and `supply`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<CircleFile, A::Error> {
+                let place = PointFile::deserialize(SeqAccessDeserializer::new(seq))?;
+                Ok(CircleFile(MapCircle::plain(point(&place))))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<CircleFile, A::Error> {
+                let CircleTable { at, score, supply } =
+                    CircleTable::deserialize(MapAccessDeserializer::new(table))?;
+                Ok(CircleFile(MapCircle { at: point(&at), score: score.into(), supply: supply.into() }))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
 pub(super) fn parse_map(source: &Source<'_>) -> Result<Map, DataError> {
     let file: MapFile = source.parse()?;
     let points = |points: &Spanned<Vec<PointFile>>| points.get_ref().iter().map(point).collect::<Vec<_>>();
@@ -54,7 +101,7 @@ pub(super) fn parse_map(source: &Source<'_>) -> Result<Map, DataError> {
         name: file.name.into(),
         size: (file.size.0.0, file.size.1.0),
         bases: points(&file.bases),
-        circles: points(&file.circles),
+        circles: file.circles.get_ref().iter().map(|circle| circle.0).collect(),
         walls: file.walls.iter().map(Spanned::get_ref).map(wall).collect(),
         rocks: file.rocks.iter().map(Spanned::get_ref).map(rock).collect(),
     };
@@ -102,13 +149,16 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
     if !turned(&map.bases) || !faces(&map.bases) {
         return Err(source.invalid(bases_at, "the bases are not rotationally symmetric"));
     }
-    if !turned(&map.circles) {
-        return Err(source.invalid(circles_at, "the circles are not rotationally symmetric"));
+    let turned_circle = |circle: &MapCircle| MapCircle { at: turn(map, circle.at), ..*circle };
+    if !map.circles.iter().all(|circle| map.circles.contains(&turned_circle(circle))) {
+        return Err(
+            source.invalid(circles_at, "the circles and what they give are not rotationally symmetric")
+        );
     }
     if !map.bases.iter().all(|&base| is_inside(map, base, BASE_CLEAR)) {
         return Err(source.invalid(bases_at, "a base is less than 5 tiles from the edge"));
     }
-    if !map.circles.iter().all(|&circle| is_inside(map, circle, 1_000)) {
+    if !map.circles.iter().all(|circle| is_inside(map, circle.at, 1_000)) {
         return Err(source.invalid(circles_at, "a circle is less than a tile from the edge"));
     }
     Ok(())
@@ -170,7 +220,7 @@ fn check_clear(
     if !map.bases.iter().all(|&base| is_clear(base, BASE_CLEAR)) {
         return Err("less than 5 tiles from a base");
     }
-    if !map.circles.iter().all(|&circle| is_clear(circle, 1_000)) {
+    if !map.circles.iter().all(|circle| is_clear(circle.at, 1_000)) {
         return Err("less than a tile from the middle of a circle");
     }
     Ok(())
@@ -182,7 +232,7 @@ fn check_ways(map: &Map) -> Result<(), (bool, String)> {
     let Some(&first) = map.bases.first() else { return Ok(()) };
     let ways = Ways::new(map, WIDEST.0, WIDEST.1);
     let bases = map.bases.iter().map(|base| (true, base));
-    let circles = map.circles.iter().map(|circle| (false, circle));
+    let circles = map.circles.iter().map(|circle| (false, &circle.at));
     for (is_base, &(x, y)) in bases.chain(circles) {
         if ways.way(first, (x, y)).is_none() {
             let place = format!("[{}, {}]", f64::from(x) / 1000.0, f64::from(y) / 1000.0);

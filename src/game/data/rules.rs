@@ -132,7 +132,6 @@ rules_file! {
     respawn_per_minute_ms as "respawn_per_minute": Decimal<0, 60_000>,
     minions_max: Whole<0, 250>,
     supply_per_minute: Whole<0, 6_000>,
-    circle_supply_per_minute: Whole<0, 6_000>,
     behind_supply_percent: Whole<0, 1_000>,
     supply_max: Whole<0, 1_000>,
     supply_start: Whole<0, 1_000>,

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use sim::math::Vec2;
-use sim::{ControlBehaviour, PlayerId, SUPPLY, UnitId, World};
+use sim::{ControlBehaviour, MapCircle, PlayerId, SUPPLY, UnitId, World};
 
 /// World as `player` sees it, which is all of it. Places are in 65,536ths of a tile, as in commands.
 #[derive(Serialize)]
@@ -51,6 +51,10 @@ struct CircleView {
     y: i32,
     owner: Option<u8>,
     contested: bool,
+    /// Points per second.
+    score: i32,
+    /// Supply per minute.
+    supply: u16,
 }
 
 #[derive(Serialize)]
@@ -104,7 +108,8 @@ pub(super) fn line(world: &World, player: PlayerId) -> Vec<u8> {
             .map(|(row, &at)| {
                 let ((x, y), owner) = (place(at), state.circles.owner[row]);
                 let owner = Some(owner.0).filter(|_| owner != PlayerId::NONE);
-                CircleView { x, y, owner, contested: state.circles.contested[row] != 0 }
+                let MapCircle { score, supply, .. } = world.setup().map.circles[row];
+                CircleView { x, y, owner, contested: state.circles.contested[row] != 0, score, supply }
             })
             .collect(),
         units: (0..state.units.len()).map(|row| unit(world, row)).collect(),

@@ -14,7 +14,7 @@ use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
 use super::outlines::{body_points, turned};
-use super::view::{View, ease_out, milli, point, radians};
+use super::view::{View, circle_place, ease_out, milli, point, radians};
 
 /// Lifetime of the marks of dead units and of stuck arrows, in seconds.
 const FALLEN_S: f32 = 10.0;
@@ -138,7 +138,7 @@ impl Effects {
                     self.pulse(to_tiles(at), 2.5, when, current.team_of(owner));
                 }
                 Event::Capture { circle, player } => {
-                    let at = setup.map.circles.get(usize::from(circle)).map_or(Vec2::ZERO, |&at| milli(at));
+                    let at = circle_place(&setup.map, circle.into());
                     let radius = setup.rules.circle_radius as f32 / 1000.0 + 1.4;
                     self.pulse(at, radius, when, current.team_of(player));
                 }

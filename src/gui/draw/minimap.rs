@@ -8,7 +8,7 @@ use sim::{ControlBehaviour, Map, PlayerId};
 use super::canvas::Canvas;
 use super::colours::{self, GOLD, GRID, GROUND, INK, NEUTRAL, RED, ROCK, WALL, alpha, mix};
 use super::outlines::base_points;
-use super::view::{View, milli, point};
+use super::view::{View, circle_place, milli, point};
 use super::{Camera, layout};
 
 /// Maximum width and height, in pixels at 1280 x 720, and as shares of the arena's viewport.
@@ -77,8 +77,8 @@ fn draw_solids(canvas: &mut Canvas, view: &View<'_>, map: &Camera) {
 fn draw_circles(canvas: &mut Canvas, view: &View<'_>, map: &Camera) {
     let (state, setup) = (view.state(), view.scene.setup);
     let radius = setup.rules.circle_radius as f32 / 1000.0 * map.px_per_tile();
-    for (circle, &place) in setup.map.circles.iter().enumerate().take(state.circles.len()) {
-        let (at, owner) = (map.to_screen(milli(place)), state.circles.owner[circle]);
+    for circle in 0..state.circles.len() {
+        let (at, owner) = (map.to_screen(circle_place(&setup.map, circle)), state.circles.owner[circle]);
         let colour = if owner == PlayerId::NONE { GOLD } else { colours::team(state.team_of(owner)) };
         let fill = if owner == PlayerId::NONE { 0.1 } else { 0.45 };
         canvas.disc(at, radius, mix(GROUND, colour, fill));

@@ -43,7 +43,7 @@ pub(crate) use panels::{Ghost, Panel};
 pub(crate) use production::{REFUSAL_SHOWN_S, TrainingStatus};
 use text::Type;
 use view::View;
-pub(crate) use view::place;
+pub(crate) use view::{circle_place, place};
 use weight::Weight;
 
 use super::window::window;

@@ -9,12 +9,14 @@ use sim::PlayerId;
 use super::canvas::Canvas;
 use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};
 use super::outlines::{base_points, turned};
-use super::view::{View, milli};
+use super::view::{View, circle_place};
 
 /// Width of the rim, in tiles.
 const RIM: f32 = 0.3;
 /// Number of marks around a contested dial.
 const TICKS: u16 = 24;
+/// Maximum number of signs in a row that says what a circle gives.
+const SIGNS_MAX: usize = 8;
 
 pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
     for circle in 0..view.state().circles.len() {
@@ -23,8 +25,7 @@ pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
 }
 
 fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
-    let Some(&place) = view.scene.setup.map.circles.get(circle) else { return };
-    let (state, at) = (view.state(), view.px(milli(place)));
+    let (state, at) = (view.state(), view.px(circle_place(&view.scene.setup.map, circle)));
     let radius = view.scene.setup.rules.circle_radius as f32 / 1000.0 * view.tile;
     let width = RIM * view.tile;
     let owner = state.circles.owner[circle];
@@ -45,6 +46,7 @@ fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
         draw_ticks(canvas, view, at, radius - width * 1.6);
     }
     draw_emblem(canvas, view, at, owner, team);
+    draw_given(canvas, view, circle, at);
 }
 
 /// Draws the capture progress, clockwise from the top.
@@ -93,13 +95,33 @@ fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, 
     canvas.ring(at, size * 1.75, view.line, alpha(GOLD, 0.9));
 }
 
+/// Draws what the circle gives, on a map whose circles differ: above the emblem a dot for each point per second, below
+/// it a plus for each supply per minute.
+fn draw_given(canvas: &mut Canvas, view: &View<'_>, circle: usize, at: Vec2) {
+    let map = &view.scene.setup.map;
+    let Some(given) = map.circles.get(circle).filter(|_| map.circles_differ()) else { return };
+    let (apart, size) = (0.55 * view.tile, 0.16 * view.tile);
+    let row = |count: usize, side: f32| {
+        let (count, first) = (count.min(SIGNS_MAX), at + vec2(0.0, side * 1.65 * view.tile));
+        (0..count).map(move |sign| first + vec2((sign as f32 - (count as f32 - 1.0) / 2.0) * apart, 0.0))
+    };
+    let gold = alpha(GOLD, 0.9);
+    for at in row(given.score.unsigned_abs() as usize, -1.0) {
+        canvas.disc(at, size, gold);
+    }
+    for at in row(given.supply.into(), 1.0) {
+        for arm in [vec2(size * 1.2, 0.0), vec2(0.0, size * 1.2)] {
+            canvas.line(at - arm, at + arm, view.line, gold);
+        }
+    }
+}
+
 // Beams.
 
 /// Draws beams from every held circle to the cores that it helps to open: faint while more circles are needed.
 pub(super) fn draw_beams(canvas: &mut Canvas, view: &View<'_>) {
     let state = view.state();
     for (circle, &owner) in state.circles.owner.iter().enumerate() {
-        let Some(&place) = view.scene.setup.map.circles.get(circle) else { continue };
         if owner == PlayerId::NONE {
             continue;
         }
@@ -107,7 +129,14 @@ pub(super) fn draw_beams(canvas: &mut Canvas, view: &View<'_>) {
         let opens = state.circles_held(team) * 2 > state.circles.len();
         for enemy in state.player_ids().filter(|&enemy| state.team_of(enemy) != team) {
             if state.cores.hp[enemy.index()] > 0 {
-                draw_beam(canvas, view, milli(place), view.base(enemy), team, opens);
+                draw_beam(
+                    canvas,
+                    view,
+                    circle_place(&view.scene.setup.map, circle),
+                    view.base(enemy),
+                    team,
+                    opens,
+                );
             }
         }
     }

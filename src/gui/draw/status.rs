@@ -14,6 +14,8 @@ const NEARLY: i32 = 30;
 const FIGHT_TILES: f32 = 10.0;
 /// Time before sudden death at which it is announced, in seconds.
 const ANNOUNCED_S: u32 = 30;
+/// Seconds at the start in which the line explains the signs of the circles.
+const NEW_GROUND_S: u32 = 12;
 
 /// Returns the status line and its colour: gold for a chance, red for a danger.
 pub(super) fn line(view: &View<'_>) -> (String, Color) {
@@ -42,6 +44,8 @@ struct Situation {
     theirs: usize,
     needed: usize,
     has_held: bool,
+    /// Whether the match has just begun on a map whose circles give different things.
+    is_new_ground: bool,
     /// Number of enemy cores that stand.
     cores: usize,
     fight: Fight,
@@ -81,7 +85,7 @@ type Rule = (fn(&Situation) -> bool, fn(&Situation) -> String, Color);
 
 /// The lines from the worst danger to the least, then from the best chance to the next step; the last one always
 /// applies.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     (
         |it| it.points_left <= NEARLY,
         |it| format!("They win in {}: take circles", counted(it.points_left, "point", "points")),
@@ -141,6 +145,11 @@ const RULES: [Rule; 16] = [
         GOLD,
     ),
     (
+        |it| it.is_new_ground,
+        |_| "A circle's dots are points a second, its plus signs supply a minute".into(),
+        GOLD,
+    ),
+    (
         |_| true,
         |it| {
             let needed = it.needed;
@@ -174,6 +183,8 @@ impl Situation {
             theirs: others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0),
             needed: state.circles.len() / 2 + 1,
             has_held: has_held(state, team),
+            is_new_ground: view.scene.setup.map.circles_differ()
+                && state.clock().0 < NEW_GROUND_S * view.scene.setup.tick_rate.hz(),
             cores: enemy_cores(state, team),
             fight: view.scene.me.map_or_else(Fight::default, |me| greatest_fight(state, me)),
         }

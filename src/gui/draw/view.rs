@@ -4,7 +4,7 @@ use std::f32::consts::TAU;
 
 use macroquad::math::{Rect, Vec2, vec2};
 use sim::math::{Angle, Fx};
-use sim::{GameState, MilliPoint, PlayerId, Tick};
+use sim::{GameState, Map, MilliPoint, PlayerId, Tick};
 
 use super::colours::Side;
 use super::{Camera, Look, Scene};
@@ -108,6 +108,11 @@ pub(super) fn milli((x, y): MilliPoint) -> Vec2 {
 }
 
 /// Converts a circle's or a base's position to tiles; the middle if the map has none.
+/// Returns the centre of a circle, in tiles.
+pub(crate) fn circle_place(map: &Map, circle: usize) -> Vec2 {
+    map.circles.get(circle).map_or(Vec2::ZERO, |circle| milli(circle.at))
+}
+
 pub(crate) fn place(at: Option<&MilliPoint>) -> Vec2 {
     at.map_or(Vec2::ZERO, |&at| milli(at))
 }

@@ -9,7 +9,7 @@ use sim::{ControlBehaviour, Event, GameState, PlayerId, Setup};
 
 use super::canvas::Canvas;
 use super::colours::{self, NEUTRAL, RED, alpha, mix};
-use super::view::{View, ease_out, milli, point};
+use super::view::{View, circle_place, ease_out, milli, point};
 
 /// Minimum time between the beginnings of two lights, in seconds: a flash is a light that comes and goes, and more
 /// than three a second are dangerous.
@@ -104,7 +104,7 @@ impl Weight {
                     self.add(MomentKind::HeroDied, point(at.x, at.y), current.team_of(owner), (now, hz));
                 }
                 Event::Capture { circle, player } => {
-                    let at = setup.map.circles.get(usize::from(circle)).map_or(Vec2::ZERO, |&at| milli(at));
+                    let at = circle_place(&setup.map, circle.into());
                     self.add(MomentKind::CircleTaken, at, current.team_of(player), (now, hz));
                 }
                 _ => {}

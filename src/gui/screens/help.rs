@@ -114,8 +114,8 @@ fn chapter_text(page: &mut Page<'_>, (name, title): (&str, &str), text: &str, ar
 
 /// Describes how a match is won.
 fn to_win(rules: &Rules) -> String {
-    let circles = "Stand in a circle to take it: circles give points. While you hold more than half of them, the enemy \
-                   cores are open";
+    let circles = "Stand in a circle to take it: it gives a point a second, or one for each dot in it, and a supply a \
+                   minute for each plus sign. While you hold more than half of them, the enemy cores are open";
     if rules.endless {
         return format!("{circles}. By these rules the match has no winner.");
     }
@@ -129,16 +129,12 @@ fn to_win(rules: &Rules) -> String {
 
 /// Describes where supply comes from and what limits it.
 fn supply(rules: &Rules) -> String {
-    let circle = match rules.circle_supply_per_minute {
-        0 => String::new(),
-        more => format!(", and {more} for each circle that you hold"),
-    };
     let behind = match rules.behind_supply_percent.saturating_sub(100) {
         0 => String::new(),
         more => format!(" A team with fewer points than another gets {more} % more."),
     };
     format!(
-        "Minions cost supply. You start with {} and get {} a minute{circle}; half as much again from {} on, twice as \
+        "Minions cost supply. You start with {} and get {} a minute; half as much again from {} on, twice as \
          much in sudden death.{behind} You can save up to {}. Training takes {} s, with at most {} in training; you lead \
          at most {} minions.",
         rules.supply_start,
@@ -227,14 +223,14 @@ mod tests {
         rules.score_to_win = 123;
         rules.sudden_death_ms = 241_000;
         (rules.supply_start, rules.supply_per_minute, rules.supply_max) = (11, 37, 53);
-        (rules.circle_supply_per_minute, rules.behind_supply_percent) = (4, 113);
+        rules.behind_supply_percent = 113;
         (rules.training_ms, rules.training_max, rules.minions_max) = (2_500, 6, 9);
         rules.escalation_ms = 125_000;
         (rules.minions[1].cost, rules.minions[1].unit.hp, rules.minions[1].unit.reach) = (7, 61, 8_250);
         let text = to_win(&rules) + &supply(&rules);
         for part in [
             "reach 123 points. At 4:01 sudden death",
-            "start with 11 and get 37 a minute, and 4 for each circle",
+            "start with 11 and get 37 a minute;",
             "again from 2:05 on",
             "gets 13 % more. You can save up to 53. Training takes 2.5 s, with at most 6 in training",
             "at most 9 minions",
@@ -247,12 +243,8 @@ mod tests {
         assert_eq!(cells, ["Archer", "N", "7", "61", "14", "1 s", "8.25", "3.2"]);
         assert_eq!(rows.last().map(|cells| &*cells[0]), Some("Hero: archer"));
         rules.endless = true;
-        (rules.circle_supply_per_minute, rules.behind_supply_percent) = (0, 100);
+        rules.behind_supply_percent = 100;
         let text = to_win(&rules) + &supply(&rules);
-        assert!(
-            !text.contains("sudden death begins")
-                && !text.contains("fewer points")
-                && !text.contains("for each")
-        );
+        assert!(!text.contains("sudden death begins") && !text.contains("fewer points"));
     }
 }

@@ -4,7 +4,7 @@ use egui_macroquad::egui::{Align2, Color32, Rect, Stroke, pos2, vec2};
 
 use super::form::{capitalised, choose_level, heading, named};
 use super::map_preview::draw_map;
-use super::{Attract, Next, clock};
+use super::{Attract, Next};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
@@ -12,6 +12,7 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use game::data::{Opponent, Rival, opponents};
 use game::ladder::Progress;
+use game::phrase::clock;
 use sim::KindId;
 
 const SIZE: [f32; 2] = [892.0, 500.0];
@@ -140,7 +141,7 @@ fn draw_row(
     );
     let right = pos2(row.right() - 14.0, middle.y);
     let (state, colour) = match (best, is_next) {
-        (Some(ms), _) => (clock(f64::from(ms) / 1000.0), theme::TEXT),
+        (Some(ms), _) => (clock(u64::from(ms) / 1000), theme::TEXT),
         (None, true) => ("next".to_owned(), theme::GOLD),
         (None, false) => ("locked".to_owned(), theme::QUIET),
     };
@@ -179,7 +180,7 @@ pub(super) fn summary(progress: &Progress) -> String {
 
 /// Describes what a match against an opponent has brought: the time, the best one, and the streak after it.
 pub(super) fn outcome(progress: &Progress, opponent: &Opponent, won_ms: Option<u32>) -> String {
-    let time = |ms: u32| clock(f64::from(ms) / 1000.0);
+    let time = |ms: u32| clock(u64::from(ms) / 1000);
     let best = progress.best_ms(opponent);
     let result = match (won_ms, best) {
         (Some(ms), Some(best)) if ms > best => format!("Beaten in {}, your best is {}", time(ms), time(best)),

@@ -26,8 +26,8 @@ pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], are
     for rock in &map.rocks {
         painter.circle_filled(at(rock.at), rock.radius as f32 / 1000.0 * tile, theme::LINE);
     }
-    for &circle in &map.circles {
-        painter.circle_stroke(at(circle), 3.0 * tile, Stroke::new(2.0, theme::GOLD));
+    for circle in &map.circles {
+        painter.circle_stroke(at(circle.at), 3.0 * tile, Stroke::new(2.0, theme::GOLD));
     }
     for (seat, &base) in map.bases.iter().enumerate() {
         let radius = (1.8 * tile).max(4.0);

@@ -4,7 +4,6 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use sim::Rules;
 
 /// Choice in the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use sim::{
 
 use super::catalogue::{Kind, Priority};
 use super::music::MusicState;
-use crate::gui::draw::place;
+use crate::gui::draw::{circle_place, place};
 
 /// Pitch of each team: blue a fourth up, orange a fourth down, the others a whole tone, so that all agree with the music.
 const TEAM_PITCHES: [f32; 4] = [1.335, 0.749, 0.891, 1.122];
@@ -149,7 +149,7 @@ impl Cues {
                 let before = self.holders.get_mut(circle)?.replace(team(player));
                 let is_lost = mine.is_some() && before == mine && mine != Some(team(player));
                 let kind = if is_lost { Kind::CircleLost } else { Kind::CircleTaken };
-                cue(kind, place(view.setup.map.circles.get(circle)), player)
+                cue(kind, circle_place(&view.setup.map, circle), player)
             }
             Event::Shield { core, open: true } => {
                 let kind = if mine == Some(team(core)) { Kind::CoreOpens } else { Kind::CoreChance };
@@ -188,7 +188,7 @@ impl Cues {
             let step = circles.progress[circle] * CIRCLE_STEPS / CAPTURED;
             if step > *heard && circles.taker[circle] != PlayerId::NONE {
                 let pitch = 0.8 + 0.09 * step as f32;
-                let at = Some(place(view.setup.map.circles.get(circle)));
+                let at = Some(circle_place(&view.setup.map, circle));
                 hear(Cue { kind: Kind::CircleTick, at, pitch });
             }
             *heard = step;

@@ -4,12 +4,13 @@ use super::scratch::Scratch;
 use crate::compiled_rules::CompiledRules;
 use crate::event::{Event, Events};
 use crate::math::{dist2, square};
+use crate::rules::MapCircle;
 use crate::space::grid::Grid;
 use crate::state::{CAPTURED, GameState, Outcome, SUPPLY};
 use crate::tick::{PLAYERS_MAX, PlayerId};
 
 /// Percent of the supply income after the escalation and in sudden death.
-const ESCALATED_PERCENT: [i32; 2] = [150, 200];
+const ESCALATED_PERCENT: [i64; 2] = [150, 200];
 
 /// Circles and shields in every tick; supply, score and burning cores once a second; then the result.
 pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
@@ -22,7 +23,7 @@ pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mu
     let mut burnt = false;
     if (state.clock().0 + 1).is_multiple_of(rules.rate.hz()) {
         pay(rules, state);
-        add_score(state, events);
+        add_score(rules, state, events);
         burnt = burn(rules, state);
     }
     judge(rules, state, burnt);
@@ -153,22 +154,22 @@ fn pay(rules: &CompiledRules, state: &mut GameState) {
         _ => 100,
     };
     for player in state.player_ids() {
-        let circles = i32::try_from(state.circles_held(state.team_of(player))).unwrap_or(i32::MAX);
-        let income = i32::from(raw.supply_per_minute) + i32::from(raw.circle_supply_per_minute) * circles;
+        let circles = held(rules, state, state.team_of(player), |circle| circle.supply.into());
+        let income = i64::from(raw.supply_per_minute) + i64::from(circles);
         let share = if is_behind(state, state.team_of(player)) { raw.behind_supply_percent } else { 100 };
         // Supply per minute, times a percentage, is six-thousandths of supply per second.
-        let income = income * i32::from(share);
+        let income = income * i64::from(share) * percent / 100;
         let supply = &mut state.players.supply[player.index()];
         let full = (i32::from(raw.supply_max) * SUPPLY).max(*supply);
-        *supply = supply.saturating_add(income * percent / 100).min(full);
+        *supply = i64::from(full).min(i64::from(*supply) + income) as i32;
     }
 }
 
-/// One point for each circle more than the best enemy team holds.
-fn add_score(state: &mut GameState, events: &mut Events) {
+/// The points of a team's circles beyond those of the best enemy team.
+fn add_score(rules: &CompiledRules, state: &mut GameState, events: &mut Events) {
     for player in state.player_ids() {
         let team = state.team_of(player);
-        let lead = lead(state, team);
+        let lead = lead(state, team, |team| held(rules, state, team, |circle| circle.score));
         if lead > 0 && is_first_of_team(state, player) {
             events.push(Event::Score { team, points: lead });
         }
@@ -177,11 +178,17 @@ fn add_score(state: &mut GameState, events: &mut Events) {
     }
 }
 
-/// Returns a team's lead in circles over the best other team.
-fn lead(state: &GameState, team: u8) -> i32 {
+/// Returns the sum of what the circles of a team give.
+fn held(rules: &CompiledRules, state: &GameState, team: u8, given: impl Fn(&MapCircle) -> i32) -> i32 {
+    let owners = state.circles.owner.iter().zip(&rules.arena.map_circles);
+    let held = owners.filter(|&(&owner, _)| owner != PlayerId::NONE && state.team_of(owner) == team);
+    held.map(|(_, circle)| given(circle)).sum()
+}
+
+/// Returns how much more a team has than the best other team.
+fn lead(state: &GameState, team: u8, has: impl Fn(u8) -> i32) -> i32 {
     let others = state.player_ids().map(|player| state.team_of(player)).filter(|&other| other != team);
-    let best = others.map(|other| state.circles_held(other)).max().unwrap_or(0);
-    state.circles_held(team) as i32 - best as i32
+    has(team) - others.map(&has).max().unwrap_or(0)
 }
 
 /// Sudden death: cores burn unless their team alone holds most circles. Returns whether a core fell.
@@ -191,7 +198,7 @@ fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
     }
     let mut fell = false;
     for player in state.player_ids() {
-        let burns = match lead(state, state.team_of(player)) {
+        let burns = match lead(state, state.team_of(player), |team| held(rules, state, team, |_| 1)) {
             1.. => 0,
             0 => rules.raw.burn_shared,
             _ => rules.raw.burn_behind,

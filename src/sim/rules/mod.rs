@@ -66,8 +66,6 @@ pub struct Rules {
     pub minions_max: u8,
     /// Supply per minute for everyone.
     pub supply_per_minute: u16,
-    /// Supply per minute for each circle held.
-    pub circle_supply_per_minute: u16,
     /// Percent of its income that a team gets while another has more points.
     pub behind_supply_percent: u16,
     /// Most supply a player can hold.
@@ -108,6 +106,25 @@ pub struct Rules {
     pub endless: bool,
 }
 
+/// A capture circle and what it gives to the team that holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapCircle {
+    /// Its centre.
+    pub at: MilliPoint,
+    /// Points per second.
+    pub score: i32,
+    /// Supply per minute, to each player of the team.
+    pub supply: u16,
+}
+
+impl MapCircle {
+    /// Returns a circle that gives a point per second and no supply.
+    #[must_use]
+    pub const fn plain(at: MilliPoint) -> Self {
+        Self { at, score: 1, supply: 0 }
+    }
+}
+
 /// A wall: it blocks units and arrows. Thousandths of a tile, `min` below and left of `max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wall {
@@ -136,7 +153,7 @@ pub struct Map {
     /// The core of each seat; its units spawn in front of it, toward the centre.
     pub bases: Vec<MilliPoint>,
     /// The capture circles.
-    pub circles: Vec<MilliPoint>,
+    pub circles: Vec<MapCircle>,
     /// Walls.
     pub walls: Vec<Wall>,
     /// Rocks.
@@ -144,6 +161,13 @@ pub struct Map {
 }
 
 impl Map {
+    /// Whether some circle gives more or less than another.
+    #[must_use]
+    pub fn circles_differ(&self) -> bool {
+        let mut given = self.circles.iter().map(|circle| (circle.score, circle.supply));
+        given.next().is_some_and(|first| given.any(|other| other != first))
+    }
+
     /// The same map with the sides swapped: each seat gets the base farthest from its own. Unchanged if that
     /// pairs the bases not by twos.
     #[must_use]

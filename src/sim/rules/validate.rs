@@ -94,6 +94,7 @@ impl Rules {
             ("core_radius", self.core_radius.into(), (50, 5_000)),
             ("hero_core_percent", self.hero_core_percent.into(), (0, 200)),
             ("hero_score", self.hero_score.into(), (0, 1_000)),
+            ("supply_per_minute", self.supply_per_minute.into(), (0, 6_000)),
             ("behind_supply_percent", self.behind_supply_percent.into(), (0, 1_000)),
             ("score_to_win", self.score_to_win.into(), (1, 1_000_000)),
             ("sudden_death_ms", self.sudden_death_ms.into(), DURATION),
@@ -122,8 +123,10 @@ impl Map {
         for &base in &self.bases {
             self.inside("map.bases.x", "map.bases.y", base)?;
         }
-        for &circle in &self.circles {
-            self.inside("map.circles.x", "map.circles.y", circle)?;
+        for circle in &self.circles {
+            self.inside("map.circles.x", "map.circles.y", circle.at)?;
+            within("map.circles.score", circle.score.into(), (0, 100))?;
+            within("map.circles.supply", circle.supply.into(), (0, 6_000))?;
         }
         for wall in &self.walls {
             self.inside("map.walls.min.x", "map.walls.min.y", wall.min)?;

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use super::navigation::{Corner, Navigation};
 use super::obstacles::Obstacles;
 use crate::math::{Angle, Fx, Vec2, mul};
-use crate::rules::Map;
 use crate::rules::milli::point;
+use crate::rules::{Map, MapCircle};
 use crate::tick::{PLAYERS_MAX, PlayerId};
 
 /// Distance between neighbours and between ranks of a formation: 1.1 tiles, so that bodies of the standard
@@ -23,6 +23,8 @@ pub(crate) struct Arena {
     pub(crate) obstacles: Obstacles,
     navigation: Navigation,
     pub(crate) circles: Vec<Vec2>,
+    /// The same circles, as the map has them.
+    pub(crate) map_circles: Vec<MapCircle>,
     /// By player.
     pub(crate) bases: Vec<Base>,
     /// By player: see [`Self::rank`].
@@ -45,8 +47,9 @@ impl Arena {
         let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
         let obstacles = Obstacles::new(map, bases.iter().map(|base| base.at), core);
         let navigation = Navigation::new(&obstacles, widest);
-        let circles = map.circles.iter().map(|&at| point(at)).collect();
-        Self { obstacles, navigation, circles, ranks: ranks(&bases), bases }
+        let circles = map.circles.iter().map(|circle| point(circle.at)).collect();
+        let map_circles = map.circles.clone();
+        Self { obstacles, navigation, circles, map_circles, ranks: ranks(&bases), bases }
     }
 
     /// The rank of a player's base, counted anticlockwise around the map. Ties break by rank, since seats

@@ -99,7 +99,7 @@ impl<S: Step> Twin<S> {
             .map
             .circles
             .iter()
-            .map(|&(x, y)| Vec2::new(geometry::milli(x), geometry::milli(y)))
+            .map(|circle| Vec2::new(geometry::milli(circle.at.0), geometry::milli(circle.at.1)))
             .collect();
         let solids = Solids::new(&plan.map, &plan.rules);
         let mut battle = Battle {

@@ -26,6 +26,8 @@ fn lines_while(map: &str, teams: &[u8], change: impl Fn(&mut GameState), is_core
         map: data::map(map).expect("built in"),
     };
     let mut state = World::new(setup.clone()).state().clone();
+    // The signs of the circles are explained by then.
+    state.globals.tick[0] = Tick(30 * 60);
     change(&mut state);
     let camera = Camera::whole(&setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
     [Some(PlayerId(0)), Some(PlayerId(1)), None].map(|me| {
@@ -45,6 +47,8 @@ fn hold(state: &mut GameState, circles: &[(usize, u8)]) {
 
 #[test]
 fn the_line_follows_the_circles() {
+    let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(0));
+    assert_eq!(mine, "A circle's dots are points a second, its plus signs supply a minute");
     let [mine, ..] = lines(|_| {});
     assert_eq!(mine, "Hold two circles: their core opens");
     let [mine, theirs, _] = lines(|state| hold(state, &[(0, 0)]));
@@ -86,7 +90,7 @@ fn the_worst_danger_comes_first() {
         captures: 0,
         scores: [0, 0],
         is_core_hit: false,
-        second: 1,
+        second: 30,
     };
     let open = Scenario { theirs: &[1, 2], ..NONE };
     let ahead = Scenario { mine: &[0, 1], captures: 2, ..NONE };
@@ -106,10 +110,10 @@ fn the_worst_danger_comes_first() {
             Scenario { is_core_hit: true, mine: &[0], taken: Some(0), ..open },
             "Your core is being hit: defend it",
         ),
-        (Scenario { scores: [0, 465], ..open }, "They win in 5 points: take circles"),
-        (Scenario { scores: [0, 469], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
-        (Scenario { scores: [0, 439], ..open }, "Your core is open: take a circle"),
-        (Scenario { scores: [465, 0], ..ahead }, "Their core is open: strike it"),
+        (Scenario { scores: [0, 795], ..open }, "They win in 5 points: take circles"),
+        (Scenario { scores: [0, 799], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
+        (Scenario { scores: [0, 769], ..open }, "Your core is open: take a circle"),
+        (Scenario { scores: [795, 0], ..ahead }, "Their core is open: strike it"),
         (Scenario { second: 280, ..ahead }, "Their core is open: strike it"),
         (Scenario { second: 280, ..open }, "Your core is open: take a circle"),
         (Scenario { second: 280, ..NONE }, "Sudden death in 20 s"),
@@ -118,7 +122,7 @@ fn the_worst_danger_comes_first() {
         (Scenario { mine: &[0], ..late }, "Sudden death: their core burns, hold on"),
         (Scenario { mine: &[0], taken: Some(0), ..late }, "They take your circle: stop them"),
         (Scenario { is_core_hit: true, ..late }, "Your core is being hit: defend it"),
-        (Scenario { scores: [0, 465], ..late }, "They win in 5 points: take circles"),
+        (Scenario { scores: [0, 795], ..late }, "They win in 5 points: take circles"),
     ];
     for (at, (situation, expected)) in table.into_iter().enumerate() {
         let Scenario { mine, theirs, taken, captures, scores, is_core_hit, second } = situation;
@@ -196,6 +200,7 @@ fn every_rule_says_something_of_its_own() {
         theirs: 0,
         needed: 2,
         has_held: false,
+        is_new_ground: false,
         cores: 1,
         fight: Fight::default(),
     };
@@ -217,6 +222,7 @@ fn every_rule_says_something_of_its_own() {
         Situation { sudden_in: Some(9), ..quiet.clone() },
         Situation { fight: strong, ..quiet.clone() },
         Situation { held: 1, ..quiet.clone() },
+        Situation { is_new_ground: true, ..quiet.clone() },
         quiet,
     ];
     for (rule, situation) in reached.iter().enumerate() {
@@ -256,7 +262,7 @@ fn the_line_announces_the_end() {
     assert_eq!(others, "Sudden death");
     let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
     assert_eq!(mine, "Sudden death in 1 s");
-    let [mine, theirs, _] = lines(|state| state.players.score[1] = 450);
+    let [mine, theirs, _] = lines(|state| state.players.score[1] = 780);
     assert_eq!(mine, "They win in 20 points: take circles");
     assert_eq!(theirs, "Hold two circles: their core opens");
 }
