@@ -273,6 +273,34 @@ fn damaged(bytes: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
+/// Income and points of rules and a map at their limits: a world runs on after they are paid.
+#[test]
+fn a_match_by_the_greatest_income_runs() {
+    let rules = Rules {
+        supply_per_minute: 6_000,
+        behind_supply_percent: 1_000,
+        supply_max: u16::MAX,
+        escalation_ms: 0,
+        sudden_death_ms: 0,
+        ..own_rules()
+    };
+    let mut map = own_map();
+    for circle in &mut map.circles {
+        (circle.score, circle.supply) = (100, 6_000);
+    }
+    let (rules, map) = SetupData::new(&rules, &map).open(2).expect("within limits");
+    let mut world = world(rules, map);
+    let mut state = world.state().clone();
+    state.circles.owner.fill(PlayerId(1));
+    state.players.score[0] = 1;
+    world = World::restore(world.setup().clone(), state).expect("of this setup");
+    let before = world.state().players.supply[1];
+    run(&mut world, 60);
+    let circles = world.circles().len() as i32;
+    // Ten times the income, since it is behind, and twice that, in sudden death.
+    assert_eq!(world.state().players.supply[1] - before, (1 + circles) * 6_000 * sim::SUPPLY / 60 * 20);
+}
+
 /// Ten thousand damaged setups of a host that means them: it plays by what it sends wherever that can be decoded. What
 /// passes the checks can be played, the rest is refused.
 #[test]
@@ -311,10 +339,16 @@ fn ten_thousand_damaged_setups_are_refused_or_can_be_played() {
 
 /// Plays a second of a match.
 fn plays(rules: Arc<Rules>, map: Arc<Map>) {
+    run(&mut world(rules, map), 60);
+}
+
+fn world(rules: Arc<Rules>, map: Arc<Map>) -> World {
     let seats = (0..2).map(|team| SeatSetup { hero: KindId(team), team });
-    let setup = Setup { seed: 1, tick_rate: TickRate::HZ_60, seats: seats.collect(), rules, map };
-    let mut world = World::new(setup);
-    for _ in 0..60 {
+    World::new(Setup { seed: 1, tick_rate: TickRate::HZ_60, seats: seats.collect(), rules, map })
+}
+
+fn run(world: &mut World, ticks: u32) {
+    for _ in 0..ticks {
         let tick = world.state().tick();
         world.step(&TickInputs {
             tick,

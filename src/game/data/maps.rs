@@ -277,8 +277,11 @@ mod tests {
             ("[64, 36]", "[130, 36]", "not from 16 to 128"),
             ("[27, 0]", "[26, 0]", "not rotationally symmetric"),
             ("[[-27, 0], [27, 0]]", "[[-27, 0]]", "2 or 4 bases"),
-            ("[[0, 0], ", "[[0, 1], ", "not rotationally symmetric"),
-            ("[[0, 0], [-9, 12.5], [9, -12.5]]", "[]", "1 to 8 circles"),
+            ("at = [0, 0]", "at = [0, 1]", "not rotationally symmetric"),
+            ("12.5], supply = 2", "12.5], supply = 3", "not rotationally symmetric"),
+            ("score = 2", "score = 101", "101 is not from 0 to 100"),
+            ("score = 2", "worth = 2", "unknown key"),
+            ("{ at = [0, 0], score = 2 }", "2", "a place, [x, y], or a table"),
             ("min = [-1, 4]", "min = [-2, 4]", "no counterpart"),
             ("min = [-1, 4]", "min = [0.5, 4]", "at least a tile"),
             ("at = [14, -5]", "at = [14, -6]", "no counterpart"),
@@ -288,6 +291,27 @@ mod tests {
             let error = map_error(STANDARD_MAP, from, to);
             assert!(error.contains(why), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn a_circle_without_a_table_gives_a_point_a_second() {
+        let circles = |list: &str| {
+            let text = STANDARD_MAP.lines().map(|line| {
+                if line.starts_with("circles = ") {
+                    format!("circles = {list}\n")
+                } else {
+                    format!("{line}\n")
+                }
+            });
+            let text = text.collect::<String>();
+            parse_map(&Source { file: "map", text: &text }).map(|map| map.circles)
+        };
+        let plain = |at| MapCircle { at, score: 1, supply: 0 };
+        let mixed = circles("[[0, 0], { at = [-9, 12.5] }, { at = [9, -12.5] }]").expect("a map");
+        assert_eq!(mixed, [plain((0, 0)), plain((-9_000, 12_500)), plain((9_000, -12_500))]);
+        let given = circles("[{ at = [0, 0], score = 3, supply = 4 }]").expect("a map");
+        assert_eq!(given, [MapCircle { at: (0, 0), score: 3, supply: 4 }]);
+        assert!(circles("[]").is_err_and(|error| error.to_string().contains("1 to 8 circles")));
     }
 
     #[test]
