@@ -2,6 +2,7 @@
 
 mod bots;
 mod checks;
+mod circles;
 mod combat;
 #[path = "../common/mod.rs"]
 mod common;

@@ -217,18 +217,22 @@ mod tests {
     fn an_invalid_ladder_is_refused_with_line_and_key() {
         for (from, to, why) in [
             ("\"Ada\"", "\"Pip\"", "ladder.toml:21: name: another opponent has it"),
-            ("\"duel\"", "\"duet\"", "ladder.toml:10: map: duet is neither built in nor a file"),
+            (
+                "\"duel\"",
+                "\"duet\"",
+                "ladder.toml:10: map: duet is neither built in (standard, duel and quad are) nor a file",
+            ),
             ("map = \"crown\"", "rules = \"none\"\nmap = \"crown\"", "rules: none is neither built in"),
             ("trains = \"archer\"", "trains = \"bowman\"", "bowman is not counter, even or a minion"),
             ("hero = \"archer\"", "hero = \"bowman\"", "the rules standard have no hero bowman"),
-            ("level = \"easy\"", "level = \"3\"", "unknown variant `3`"),
+            ("level = \"easy\"", "level = \"3\"", "there are easy, 1, 2, normal, 4 and hard"),
             ("home = 150", "home = 601", "601 is not from 0 to 600"),
             ("team = 0", "team = 4", "4 is not from 0 to 3"),
             ("trains = \"swordsman\"", "team = 0", "ladder.toml:11: bots: all are in the player's team"),
             ("map = \"quad\"", "map = \"duel\"", "map: "),
             ("twist = \"only swordsmen\"", "twist = \"\"", "twist: 0 bytes are not from 1 to 26"),
             ("twist = ", "# twist = ", "twist: this key is missing"),
-            ("twist = ", "hat = 1\ntwist = ", "hat: unknown field"),
+            ("twist = ", "hat = 1\ntwist = ", "hat: unknown key"),
         ] {
             let error = error(from, to);
             assert!(error.contains(why), "{to}: {error}");
