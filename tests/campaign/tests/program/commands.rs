@@ -26,7 +26,7 @@ fn faults_and_a_byzantine_seat_leave_a_report_that_repeats_and_shards_play_all()
         assert_eq!(whole["byzantine"].is_object(), task == "byzantine");
         let text = campaign(home.path(), &[task, "--matches=1", "--ticks=120"]).stdout;
         let figure = if task == "faults" { "burst_loss" } else { "honest lost" };
-        assert!(text.starts_with("equal: 1 matches") && text.contains(figure), "{text}");
+        assert!(text.starts_with("equal: 1 match,") && text.contains(figure), "{text}");
     }
 }
 
