@@ -55,7 +55,8 @@ fn check((from, seat_of_from): (&[Value], &Value), (to, seat_of_to): (&[Value], 
             None => assert!(lost.contains_key(number), "datagram {number} neither arrived nor was lost"),
         }
     }
-    assert!(lost.len() > 5, "{} of {} lost", lost.len(), sent.len());
+    // Of some 120 datagrams that are known to be lost or not, a tenth; none is one case in 300,000.
+    assert!(!lost.is_empty(), "none of {} lost", sent.len());
     let last_sent = *sent.keys().next_back().expect("some");
     let of_match = |number: &&u64| (first..=last_sent).contains(*number);
     let never_sent =
