@@ -282,7 +282,7 @@ impl App {
         if let Err(error) = self.file.write(&self.context.settings) {
             logln!("settings are not kept: {error:#}");
         }
-        self.screen.close();
+        self.screen.close(&mut self.context);
     }
 
     /// Lays out and draws the screen over the arena.

@@ -6,6 +6,7 @@ use super::draw::{ArenaPainter, Camera, layout};
 use super::settings::Settings;
 use super::sound::Sound;
 use super::window::{scale, window};
+use game::data::Opponent;
 use game::ladder::KeptProgress;
 
 /// Services that every screen may use.
@@ -24,6 +25,13 @@ impl AppContext {
     /// Shows a notification, which needs no answer.
     pub(crate) fn note(&mut self, text: String) {
         self.note = Some((text, self.now));
+    }
+
+    /// Counts a match against an opponent of the ladder, won after this many milliseconds or not won.
+    pub(crate) fn count(&mut self, opponent: &Opponent, won_ms: Option<u32>) {
+        if let Err(error) = self.ladder.count(opponent, won_ms) {
+            self.note(format!("the ladder is not kept: {error}"));
+        }
     }
 
     /// Requests a screenshot at the end of this frame.

@@ -83,6 +83,20 @@ fn the_start_screen_names_the_next_opponent_and_a_click_plays_it() {
 }
 
 #[test]
+fn a_window_closed_in_a_match_ends_the_streak() {
+    let Some(_turn) = turn() else { return };
+    let home = home_with(CLIMBED);
+    let mut window = Window::open_at_home(Rc::clone(&home), "quitter", "1280x720", None, &[], &[]);
+    window.wait_screen("start");
+    window.click("next");
+    window.wait_tick(30);
+    window.close();
+    window.wait_end();
+    let kept = std::fs::read_to_string(home.path().join("mini-rts-arena/ladder.toml")).expect("a file");
+    assert!(kept.starts_with("streak = 0\nlongest_streak = 4\n"), "{kept}");
+}
+
+#[test]
 fn a_broken_ladder_is_set_aside_and_said() {
     let Some(_turn) = turn() else { return };
     let home = home_with("streak = \"many\"");

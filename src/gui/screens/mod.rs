@@ -225,10 +225,10 @@ impl Screen {
     }
 
     /// Leaves the match, since the window is closing.
-    pub(crate) fn close(self) {
+    pub(crate) fn close(self, context: &mut AppContext) {
         match self {
             Self::Waiting(screen) => screen.close(),
-            Self::Play(screen) => screen.close(),
+            Self::Play(screen) => screen.close(context),
             Self::Result(screen) => screen.close(),
             _ => {}
         }

@@ -545,7 +545,15 @@ impl PlayScreen {
         self.game.is_alive().then_some(Party { game: self.game, talk: self.talk })
     }
 
-    pub(crate) fn close(self) {
+    /// Leaves the match, since the window is closing. On the ladder it counts as it stands.
+    pub(crate) fn close(mut self, context: &mut AppContext) {
+        let finished = self.finished.take();
+        let next = finished.map(|(finished, _)| over(&mut self.game, self.view.clone(), finished));
+        match (next, self.game.request.opponent()) {
+            (Some(Next::Over(mut over)), _) => over.count(context),
+            (None, Some(opponent)) => context.count(opponent, None),
+            _ => {}
+        }
         self.game.close();
     }
 

@@ -111,9 +111,7 @@ impl Over {
         let Some(opponent) = self.request.opponent() else { return };
         let length_ms = u64::from(self.summary.ticks) * 1000 / u64::from(self.summary.config.tick_rate.hz());
         let won_ms = (self.verdict().0 == VICTORY).then_some(length_ms as u32);
-        if let Err(error) = context.ladder.count(opponent, won_ms) {
-            context.note(format!("the ladder is not kept: {error}"));
-        }
+        context.count(opponent, won_ms);
         let progress = context.ladder.progress();
         self.climbed = Some(outcome(progress, opponent, won_ms));
         self.next = won_ms.and_then(|_| opponents().get(progress.next()?));
