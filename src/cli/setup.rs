@@ -396,7 +396,8 @@ pub(crate) fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYE
     let seats = usize::from(table.players);
     let given = match &table.teams {
         None => return Ok((0..table.players).collect()),
-        Some(Teams::Across) if seats == 4 => return Ok([0, 1, 0, 1].into()),
+        // The first two bases of every map are opposite, and so are the last two.
+        Some(Teams::Across) if seats == 4 => return Ok([0, 0, 1, 1].into()),
         Some(Teams::Across) => {
             bail!("--teams without a value needs four players: add --players 4, or give each seat's team")
         }

@@ -247,7 +247,7 @@ fn play_does_what_host_does_and_needs_nobody() {
     let seats = info["seats"].as_array().expect("seats");
     let said = |key: &str| seats.iter().map(|seat| seat[key].clone()).collect::<Vec<_>>();
     assert_eq!(said("name"), ["Ann", "Hard bot 1", "Hard bot 2", "Hard bot 3"]);
-    assert_eq!((said("team"), &said("hero")[0]), ([0, 1, 0, 1].map(Value::from).to_vec(), &"archer".into()));
+    assert_eq!((said("team"), &said("hero")[0]), ([0, 0, 1, 1].map(Value::from).to_vec(), &"archer".into()));
     assert!(std::fs::read_to_string(trace).expect("a trace").contains("\"summary\":1"));
 
     // The seed determines the match, and the rules are those of the file.

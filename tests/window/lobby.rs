@@ -32,7 +32,7 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
     host.picture("host");
     host.click("open");
     let shown = host.wait_screen("lobby");
-    assert_eq!(shown["match"]["lobby"]["teams"], serde_json::json!([0, 1, 0, 1]), "of free seats, too");
+    assert_eq!(shown["match"]["lobby"]["teams"], serde_json::json!([0, 0, 1, 1]), "of free seats, too");
     host.click("bot 1 easy");
     host.wait_for("a bot in seat 1", |shown| seats(shown)[1] == ("Easy bot 1".into(), true));
     host.click("bot 3 hard");
@@ -66,10 +66,13 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
     host.wait_tick(60);
     guest.wait_tick(60);
     host.picture("match");
-    for (window, own) in [(&host, "Eve (you), Fay"), (&guest, "Fay (you), Eve")] {
+    for (window, teams) in [
+        (&host, ["Eve (you), Easy bot 1", "Fay, Normal bot 3"]),
+        (&guest, ["Eve, Easy bot 1", "Fay (you), Normal bot 3"]),
+    ] {
         let shown = window.shown();
-        assert_eq!(text_of(&shown, "score of team 0: name"), own);
-        assert_eq!(text_of(&shown, "score of team 1: name"), "Easy bot 1, Normal bot 3");
+        let shown_names = [0, 1].map(|team| text_of(&shown, &format!("score of team {team}: name")));
+        assert_eq!(shown_names, teams);
     }
     let _ = host.program.kill();
     let _ = host.program.wait();
