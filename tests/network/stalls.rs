@@ -1,7 +1,9 @@
 //! Who holds the match up, and who is given up for it: whatever one peer sends, nobody else is blamed, and honest
 //! trouble costs nobody a seat.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::peers::{
@@ -62,6 +64,30 @@ fn a_peer_that_drips_its_inputs_is_given_up_within_twenty_seconds() {
         let (ticks, took) = (after.len() as f64, after[after.len() - 1].since(gone_at).as_secs_f64());
         assert!(ticks / took > 59.0, "{every_ms} ms: {ticks} ticks in {took} s after it was gone");
     }
+}
+
+/// Some bursts of losses last for a number of datagrams: on a slow link, too, a peer that waits sends often enough to end
+/// them.
+#[test]
+fn inputs_of_a_match_that_stands_are_sent_again_five_times_a_second() {
+    let mut peers = pair(3_000, InputDelay::Auto, "delay=300ms");
+    let (sent, stands_at) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(None)));
+    // From when what was on its way has arrived, and for as long as nobody is lost.
+    let counted = Duration::from_millis(1_000)..Duration::from_millis(2_500);
+    let (count, stands) = (sent.clone(), stands_at.clone());
+    peers[0].wire = Box::new(move |now, _, bytes| {
+        let is_counted = stands.get().is_some_and(|at| counted.contains(&now.since(at)));
+        count.set(count.get() + u32::from(is_counted && bytes[0] == PacketId::PlayerInput as u8));
+        Some(bytes.to_vec())
+    });
+    let stands = stands_at.clone();
+    peers[1].wire = Box::new(move |_, _, bytes| stands.get().is_none().then(|| bytes.to_vec()));
+    run(&mut peers, Duration::from_secs(20), |now, peers| {
+        if stands_at.get().is_none() && peers[0].inputs.len() >= 300 {
+            stands_at.set(Some(now));
+        }
+    });
+    assert!((6..=10).contains(&sent.get()), "{} in 1.5 s", sent.get());
 }
 
 /// It sends as few datagrams as it may, and they are too many.
