@@ -196,10 +196,14 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     Some(Site { at, kind: SiteKind::Circle, foes, gain })
 }
 
-/// Returns the worth of what a circle gives, in percent of a point per second.
+/// Returns the worth of a circle, in percent of that of one which gives a point a second and no supply.
 fn worth(view: &View<'_>, circle: usize) -> i32 {
+    /// Share of any circle, since it counts toward opening a core, and those of a point and of a supply.
+    const HELD: i32 = 70;
+    const POINT: i32 = 30;
+    const SUPPLY: i32 = 8;
     let given = &view.world.setup().map.circles[circle];
-    70 + 30 * given.score + 8 * i32::from(given.supply)
+    HELD + POINT * given.score + SUPPLY * i32::from(given.supply)
 }
 
 /// Returns the distance to the nearest enemy base, in tiles.

@@ -448,6 +448,7 @@ mod tests {
         refused(|rules, _| rules.dash_ms = 0, "dash_ms");
         refused(|rules, _| rules.turn_per_s = u32::MAX, "turn_per_s");
         refused(|rules, _| rules.training_max = 9, "training_max");
+        refused(|rules, _| rules.supply_per_minute = 6_001, "supply_per_minute");
         refused(|rules, _| rules.capture_least_ms = 4_001, "capture_least_ms");
         refused(|_, map| map.size.0 = 128_001, "map.size.x");
         refused(|_, map| map.size.1 = 0, "map.size.y");
@@ -455,6 +456,8 @@ mod tests {
         refused(|_, map| map.bases[1].0 = 32_001, "map.bases.x");
         refused(|_, map| map.circles[0].at.1 = i32::MIN, "map.circles.y");
         refused(|_, map| map.circles = vec![sim::MapCircle::plain((0, 0)); 9], "map.circles");
+        refused(|_, map| map.circles[0].score = 101, "map.circles.score");
+        refused(|_, map| map.circles[0].supply = 6_001, "map.circles.supply");
         refused(|_, map| map.walls.push(sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
         refused(|_, map| map.rocks.push(sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
     }

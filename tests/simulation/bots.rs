@@ -110,7 +110,8 @@ fn probes_order_off_the_grid_and_away_from_circles_and_cores() {
     }
 }
 
-/// Where the bot of seat 0 sends units in a match of two hard bots before and after a minute: how far to the right.
+/// Returns the farthest goal to the right that the bot of seat 0 gives its units before and after a minute, in a match of
+/// two hard bots.
 fn farthest_goals(home_s: u32) -> [Fx; 2] {
     let mut world = World::new(setup("standard", "standard", 5, 60, false));
     let style = |player| Style { mix: Mix::Even, home_s: if player == 0 { home_s } else { 0 } };

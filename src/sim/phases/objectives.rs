@@ -198,7 +198,7 @@ fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
     }
     let mut fell = false;
     for player in state.player_ids() {
-        let burns = match lead(state, state.team_of(player), |team| held(rules, state, team, |_| 1)) {
+        let burns = match lead(state, state.team_of(player), |team| state.circles_held(team) as i32) {
             1.. => 0,
             0 => rules.raw.burn_shared,
             _ => rules.raw.burn_behind,

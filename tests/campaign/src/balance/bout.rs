@@ -41,7 +41,7 @@ pub struct BoutSeat {
     pub team: u8,
     /// Who plays it.
     pub player: BoutPlayer,
-    /// How a bot plays, beside its level.
+    /// Manner in which a bot plays, beside its level.
     pub style: Style,
     /// Whose random draws it makes; its own seat's in a match of the game.
     pub key: PlayerId,

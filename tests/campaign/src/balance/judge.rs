@@ -226,7 +226,7 @@ impl Played<'_> {
         ]
     }
 
-    /// How the player's seat fares: nobody in it is without hope.
+    /// Returns the share of the player's seat, with the band that a hard bot in it must reach.
     fn opponent(&self) -> Figure {
         let is_hard = self.line.line_ups[0][0].player == BoutPlayer::Bot(BotLevel::Hard);
         self.figure("the player wins", self.side_share(0), is_hard.then_some(LADDER))

@@ -79,8 +79,8 @@ impl Line {
         }
     }
 
-    /// Who sits where in match number `index`: the line-up, turned by one seat from match to match but on the ladder,
-    /// whose player always has seat 0.
+    /// Returns the seats of match number `index`: the line-up, turned by one seat from match to match, but for the
+    /// ladder, whose player always has seat 0.
     pub(super) fn seated(&self, index: u32) -> LineUp {
         if self.suite == Suite::Ladder {
             return self.line_up(index).clone();

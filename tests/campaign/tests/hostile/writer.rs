@@ -7,7 +7,7 @@ use sim::{DeltaCoder, GameState, Tick};
 use super::damage::{drawn, first_state};
 use super::draw::Draw;
 
-/// What a hostile message may refer to: where the receiver is.
+/// State of the receiver, to which a hostile message may refer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hints {
     pub(crate) tick: u32,
