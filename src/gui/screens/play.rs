@@ -8,6 +8,7 @@ use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;
 use std::sync::Arc;
 
+use super::Next;
 use super::camera_control::CameraControl;
 use super::help::HelpCard;
 use super::menu::{self, Choice};
@@ -21,7 +22,6 @@ use super::scores::scores;
 use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
 use super::tutorial_card::{learned_card, task_card};
-use super::{Next, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{self, Action, action_of};
 use crate::gui::context::AppContext;
@@ -522,39 +522,6 @@ impl PlayScreen {
             self.has_asked_to_leave = true;
             self.game.say(Control::Leave);
         }
-    }
-
-    /// Shows the result of the finished match. The tutorial has none: a player who wins it has learned everything.
-    fn finish(&mut self, context: &mut AppContext) -> Option<Next> {
-        if self.tutorial.is_some() && self.has_asked_to_leave {
-            return Some(Next::Start);
-        }
-        if self.tutorial.as_ref().is_some_and(|tutorial| tutorial.step().is_none()) {
-            context.settings.has_learned = true;
-            if self.overlay != Overlay::Learned {
-                (self.overlay, self.prompt) = (Overlay::Learned, Prompt::new(context.now));
-            }
-            return None;
-        }
-        let (finished, _) = self.finished.take()?;
-        Some(over(&mut self.game, self.view.clone(), finished))
-    }
-
-    /// Returns the players who may play again and their chat; `None` once anyone has left.
-    pub(super) fn into_party(self) -> Option<Party> {
-        self.game.is_alive().then_some(Party { game: self.game, talk: self.talk })
-    }
-
-    /// Leaves the match, since the window is closing. On the ladder it counts as it stands.
-    pub(crate) fn close(mut self, context: &mut AppContext) {
-        let finished = self.finished.take();
-        let next = finished.map(|(finished, _)| over(&mut self.game, self.view.clone(), finished));
-        match (next, self.game.request.opponent()) {
-            (Some(Next::Over(mut over)), _) => over.count(context),
-            (None, Some(opponent)) => context.count(opponent, None),
-            _ => {}
-        }
-        self.game.close();
     }
 
     /// Whether the match waits for the player, because all opponents are bots.
