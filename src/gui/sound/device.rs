@@ -5,7 +5,8 @@ use cpal::OutputCallbackInfo;
 use cpal::traits::{DeviceTrait as _, HostTrait as _, StreamTrait as _};
 use crossbeam_channel::bounded;
 
-use super::source::{BLOCK_FRAMES, Source};
+use super::mixer::BLOCK_FRAMES;
+use super::source::Source;
 
 /// Plays until the device fails.
 ///
