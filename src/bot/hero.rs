@@ -3,12 +3,20 @@
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, View, give, is_within};
 use sim::math::{Angle, Fx, Vec2, dist2};
-use sim::{Command, Order, Target, UnitId};
+use sim::{AttackBehaviour, Command, Order, Target, UnitId};
+
+/// Enemies within this distance of the hero fight him, in tiles.
+const NEAR: i32 = 9;
+/// Units of his side within this distance fight beside him: bows stand behind a sword and shoot past it.
+const SUPPORT: i32 = 13;
+/// Distances between which he dashes at his enemy, in tiles.
+const CHARGE: (i32, i32) = (3, 7);
 
 pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     let Some(hero) = view.hero else { return };
     let at = view.at(hero);
-    let (own, foes) = view.worth_near(at, 9);
+    let (_, foes) = view.worth_near(at, NEAR);
+    let (own, _) = view.worth_near(at, SUPPORT);
     if view.skill.is_tactical && (is_hurt(view, plan, hero, foes) || own * 100 < foes * view.skill.flight) {
         retreat(view, plan, orders, hero);
         return;
@@ -24,12 +32,22 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     }
     match foe {
         Some(foe) => {
+            charge(view, orders, hero, foe);
             let id = view.state.units.id[foe];
             if view.state.units.order[hero] != Order::Attack || view.state.units.quarry[hero] != id {
                 give(orders, Command::HeroAttack(id));
             }
         }
         None => go(view, orders, hero, pace(view, plan, hero)),
+    }
+}
+
+/// Dashes to an enemy that a sword does not reach yet.
+fn charge(view: &View<'_>, orders: &mut Orders, hero: usize, foe: usize) {
+    let (at, to) = (view.at(hero), view.at(foe));
+    let is_sword = view.attack(hero) == AttackBehaviour::Swordsman;
+    if is_sword && is_within(at, to, CHARGE.1) && !is_within(at, to, CHARGE.0) {
+        dash(view, orders, at, to);
     }
 }
 

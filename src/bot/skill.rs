@@ -88,12 +88,12 @@ const EASY: Skill = Skill {
     well: 0,
     flight: 0,
     side_steps: false,
-    trains_every_ms: 20_000,
+    trains_every_ms: 25_000,
     lenient_s: 135,
 };
 
 const ONE: Skill =
-    Skill { reaction_ms: 550, period_ms: 1000, answers: false, trains_every_ms: 9_000, lenient_s: 0, ..EASY };
+    Skill { reaction_ms: 500, period_ms: 800, answers: false, trains_every_ms: 7_500, lenient_s: 0, ..EASY };
 
 const TWO: Skill = Skill {
     reaction_ms: 450,

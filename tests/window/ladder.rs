@@ -33,7 +33,7 @@ fn surrender(window: &Window) -> Value {
 }
 
 const CLIMBED: &str =
-    "streak = 3\nlongest_streak = 4\n\n[best_ms]\nPip = 151000\nOtto = 96000\nAda = 184200\n";
+    "streak = 3\nlongest_streak = 4\n\n[best_ms]\nPip = 151000\nOtto = 96000\nRuna = 184200\n";
 
 #[test]
 fn the_start_screen_names_the_next_opponent_and_a_click_plays_it() {
@@ -41,7 +41,7 @@ fn the_start_screen_names_the_next_opponent_and_a_click_plays_it() {
     let home = home_with(CLIMBED);
     let mut window = Window::open_at_home(Rc::clone(&home), "climber", "1280x720", None, &[], &[]);
     let shown = window.wait_screen("start");
-    assert_eq!(text_of(&shown, "next text"), "Next: Runa, a rider rush");
+    assert_eq!(text_of(&shown, "next text"), "Next: Ada, only archers");
     window.assert_tidy("start");
     window.picture("start");
     window.click("next");
@@ -61,25 +61,25 @@ fn the_start_screen_names_the_next_opponent_and_a_click_plays_it() {
     let shown = window.wait_screen("ladder");
     let states = [1, 2, 3, 4, 5].map(|number| state(&shown, number));
     assert_eq!(states, ["2:31", "1:36", "3:04", "next", "locked"]);
-    assert_eq!(text_of(&shown, "play opponent text"), "Play against Runa");
+    assert_eq!(text_of(&shown, "play opponent text"), "Play against Ada");
     window.assert_tidy("ladder");
     window.picture("ladder");
     // The beaten may be played again, those after the next may not be played yet.
     window.click("opponent 5");
     let shown = window.wait_for("the next but one", |shown| text_of(shown, "name") == "Bruno");
-    assert_eq!(text_of(&shown, "play opponent why"), "beat Runa first");
+    assert_eq!(text_of(&shown, "play opponent why"), "beat Ada first");
     window.click("play opponent");
     window.next_frame();
     assert_eq!(window.shown()["screen"], "ladder");
     window.picture("locked");
     window.click("opponent 3");
-    window.wait_for("a beaten one", |shown| text_of(shown, "play opponent text") == "Play against Ada");
+    window.wait_for("a beaten one", |shown| text_of(shown, "play opponent text") == "Play against Runa");
     window.click("play opponent");
     window.wait_tick(1);
     window.close();
     window.wait_end();
     let kept = std::fs::read_to_string(home.path().join("mini-rts-arena/ladder.toml")).expect("a file");
-    assert!(kept.starts_with("streak = 0\nlongest_streak = 4\n") && kept.contains("Ada = 184200"), "{kept}");
+    assert!(kept.starts_with("streak = 0\nlongest_streak = 4\n") && kept.contains("Runa = 184200"), "{kept}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_match_that_is_won_is_kept_and_leads_to_the_next_opponent() {
 #[test]
 fn the_top_of_the_ladder_is_drawn_in_a_large_window() {
     let Some(_turn) = turn() else { return };
-    let names = ["Pip", "Ada", "Otto", "Runa", "Bruno", "\"Ida and Uno\"", "Greta", "Falk", "Mira"];
+    let names = ["Pip", "Otto", "Runa", "Ada", "Bruno", "\"Ida and Uno\"", "Greta", "Falk", "Mira"];
     let beaten: String = names.iter().map(|name| format!("{name} = 171000\n")).collect();
     let progress = format!("streak = 2\nlongest_streak = 6\n[best_ms]\n{beaten}");
     let home = home_with(&progress);

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn an_invalid_ladder_is_refused_with_line_and_key() {
         for (from, to, why) in [
-            ("\"Ada\"", "\"Pip\"", "ladder.toml:21: name: another opponent has it"),
+            ("\"Runa\"", "\"Pip\"", "ladder.toml:21: name: another opponent has it"),
             (
                 "\"duel\"",
                 "\"duet\"",
