@@ -351,7 +351,7 @@ mod tests {
             ),
             ("cost = 3\n", "", "", "cost: this key is missing"),
             ("capture = 0.3", "capture = 10.1", "capture = 10.1", "10.1 is not from 0 to 10"),
-            ("hp = 300", "cost = 3\nhp = 300", "cost = 3\nhp = 300", "unknown key"),
+            ("hp = 280", "cost = 3\nhp = 280", "cost = 3\nhp = 280", "unknown key"),
         ] {
             let error = rules_error(from, to);
             assert!(error.contains(why), "{to}: {error}");

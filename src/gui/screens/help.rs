@@ -240,7 +240,7 @@ mod tests {
         let rows = unit_rows(&rules);
         assert_eq!(rows.len(), rules.minions.len() + rules.heroes.len());
         let cells: Vec<&str> = rows[1].iter().map(String::as_str).collect();
-        assert_eq!(cells, ["Archer", "N", "7", "61", "14", "1 s", "8.25", "3.2"]);
+        assert_eq!(cells, ["Archer", "N", "7", "61", "16", "1 s", "8.25", "3.2"]);
         assert_eq!(rows.last().map(|cells| &*cells[0]), Some("Hero: archer"));
         rules.endless = true;
         rules.behind_supply_percent = 100;

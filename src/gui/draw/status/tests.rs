@@ -36,6 +36,11 @@ fn lines_while(map: &str, teams: &[u8], change: impl Fn(&mut GameState), is_core
     })
 }
 
+/// Returns the score that lacks this many points to the winning one.
+fn short_by(points: i32) -> i32 {
+    data::rules("standard").expect("built in").score_to_win - points
+}
+
 /// Circles and the players who hold them.
 type Held = &'static [(usize, u8)];
 
@@ -110,10 +115,13 @@ fn the_worst_danger_comes_first() {
             Scenario { is_core_hit: true, mine: &[0], taken: Some(0), ..open },
             "Your core is being hit: defend it",
         ),
-        (Scenario { scores: [0, 795], ..open }, "They win in 5 points: take circles"),
-        (Scenario { scores: [0, 799], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
-        (Scenario { scores: [0, 769], ..open }, "Your core is open: take a circle"),
-        (Scenario { scores: [795, 0], ..ahead }, "Their core is open: strike it"),
+        (Scenario { scores: [0, short_by(5)], ..open }, "They win in 5 points: take circles"),
+        (
+            Scenario { scores: [0, short_by(1)], is_core_hit: true, ..open },
+            "They win in 1 point: take circles",
+        ),
+        (Scenario { scores: [0, short_by(31)], ..open }, "Your core is open: take a circle"),
+        (Scenario { scores: [short_by(5), 0], ..ahead }, "Their core is open: strike it"),
         (Scenario { second: 280, ..ahead }, "Their core is open: strike it"),
         (Scenario { second: 280, ..open }, "Your core is open: take a circle"),
         (Scenario { second: 280, ..NONE }, "Sudden death in 20 s"),
@@ -122,7 +130,7 @@ fn the_worst_danger_comes_first() {
         (Scenario { mine: &[0], ..late }, "Sudden death: their core burns, hold on"),
         (Scenario { mine: &[0], taken: Some(0), ..late }, "They take your circle: stop them"),
         (Scenario { is_core_hit: true, ..late }, "Your core is being hit: defend it"),
-        (Scenario { scores: [0, 795], ..late }, "They win in 5 points: take circles"),
+        (Scenario { scores: [0, short_by(5)], ..late }, "They win in 5 points: take circles"),
     ];
     for (at, (situation, expected)) in table.into_iter().enumerate() {
         let Scenario { mine, theirs, taken, captures, scores, is_core_hit, second } = situation;
@@ -262,7 +270,7 @@ fn the_line_announces_the_end() {
     assert_eq!(others, "Sudden death");
     let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
     assert_eq!(mine, "Sudden death in 1 s");
-    let [mine, theirs, _] = lines(|state| state.players.score[1] = 780);
+    let [mine, theirs, _] = lines(|state| state.players.score[1] = short_by(20));
     assert_eq!(mine, "They win in 20 points: take circles");
     assert_eq!(theirs, "Hold two circles: their core opens");
 }
