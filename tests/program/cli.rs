@@ -357,7 +357,7 @@ fn a_host_refuses_by_name_and_stays_open() {
     let code = home.path().join("code");
     let typed = |bytes: &[u8]| {
         std::fs::write(&code, bytes).expect("written");
-        let words = ["join", &address, "--headless", "--json", "--room=-", "--wait=10"];
+        let words = ["join", &address, "--headless", "--json", "--room=-", "--wait=60"];
         let mut guest = command(home.path(), &words);
         guest.stdin(std::fs::File::open(&code).expect("a file"));
         Arena::start(guest)

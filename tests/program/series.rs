@@ -287,7 +287,8 @@ fn a_disk_that_is_full_from_the_start_costs_no_match_of_a_series() {
 
 #[test]
 fn after_a_wait_in_vain_guests_read_why_and_the_operator_who_came() {
-    let mut room = Room::open(&["--matches=forever", "--ticks=5", "--record=off", "--wait=2", "--players=3"]);
+    let mut room =
+        Room::open(&["--matches=forever", "--ticks=5", "--record=off", "--wait=10", "--players=3"]);
     let mut guest = room.guest("Ann", &["--matches=forever"]);
     guest.wait_for_line("joined as player");
     let guest = guest.end();

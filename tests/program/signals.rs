@@ -104,7 +104,7 @@ fn a_guest_that_waits_in_a_room_reads_why_there_is_no_match() {
         (&["serve", "--architecture=relay"], "the server"),
     ];
     let end = &|room: &[&str], who: &str, ending: Ending| {
-        let wait = if matches!(ending, Ending::WaitedFor) { "--wait=5" } else { "--wait=60" };
+        let wait = if matches!(ending, Ending::WaitedFor) { "--wait=10" } else { "--wait=60" };
         let mut host = Arena::run(home.path(), &[room, &ROOM, &["--players=3", wait]].concat());
         host.wait_for_line("Ctrl-C leaves");
         let address = format!("127.0.0.1:{}", host.port());
@@ -139,7 +139,7 @@ fn a_guest_that_waits_no_longer_is_not_asked_whether_there_is_a_room() {
     let home = tempfile::tempdir().expect("a folder");
     let mut host = Arena::run(home.path(), &[&["host", "--headless", "--players=3"][..], &ROOM].concat());
     let address = format!("127.0.0.1:{}", host.port());
-    let guest = run(home.path(), &["join", &address, "--headless", "--record=off", "--wait=2"]);
-    fails(&guest, "the match did not begin within 2 s; --wait SECONDS waits longer");
+    let guest = run(home.path(), &["join", &address, "--headless", "--record=off", "--wait=10"]);
+    fails(&guest, "the match did not begin within 10 s; --wait SECONDS waits longer");
     host.wait_for_line("player 1 left before the start");
 }

@@ -113,7 +113,7 @@ fn a_room_in_which_not_all_got_ready_says_so() {
         &["serve", "--players=2"],
     ] {
         let home = tempfile::tempdir().expect("a folder");
-        let usual = ["--json", "--bind=127.0.0.1", "--port=0", "--no-discovery", "--wait=4"];
+        let usual = ["--json", "--bind=127.0.0.1", "--port=0", "--no-discovery", "--wait=10"];
         let room = Arena::run(home.path(), &[words, &usual].concat());
         let address = SocketAddr::new(LOCAL, room.port());
         let seats = if words[0] == "serve" { 2 } else { 1 };
@@ -124,7 +124,8 @@ fn a_room_in_which_not_all_got_ready_says_so() {
             })
             .collect();
         let unready = vec!["Ann"; usize::from(seats)].join(" and ");
-        let line = format!("not all players were ready within the waiting time (4 s); not ready: {unready};");
+        let line =
+            format!("not all players were ready within the waiting time (10 s); not ready: {unready};");
         assert_reason(&room.end(), "unready", &line);
         for guest in guests {
             assert!(guest.join().result.is_err(), "{words:?}");
