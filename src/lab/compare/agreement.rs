@@ -114,7 +114,7 @@ impl Agreement {
     pub fn by_quantity(&self) -> impl Iterator<Item = String> {
         self.counts().map(|(measure, agreeing, all)| {
             let others = self.disagreeing(measure).map(|(cell, simulated, real)| {
-                let (cell, at) = (wording::brief(cell), wording::link(cell));
+                let (cell, at) = (wording::brief(cell), wording::condition(cell));
                 let [simulated, real] = [simulated, real].map(wording::measured);
                 format!("{cell} at {at} ({simulated} virtual, {real} real)")
             });

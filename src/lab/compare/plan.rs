@@ -204,6 +204,12 @@ fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
+/// Lists the matches of [`one_bad_link`] in which a player's upstream is slow, behind the shortest queue.
+pub(super) fn slow_upstreams(base: &Cell) -> impl Iterator<Item = Cell> {
+    let [queue_ms, ..] = SLOW_UPSTREAM_QUEUES_MS;
+    one_bad_link(base).filter(move |cell| cell.upstream_kbit_s > 0 && cell.upstream_queue_ms == queue_ms)
+}
+
 /// Lists matches of bots in which the last player has more latency, up to 400 ms. The server is half-way; one with
 /// states also runs in the process of another player. The matches are short, so that a thousand of each can be played.
 fn outcome(base: &Cell) -> impl Iterator<Item = Cell> {

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use self::trace::{NodeTrace, row};
 use super::metric::Percentile;
-use super::plan::{ARCHITECTURES, FIRST_SEED, Size};
+use super::plan::{ARCHITECTURES, CROSSED_UPDATES, FIRST_SEED, Size, slow_upstreams};
 use super::row::base_cell;
 use super::row::{Cell, MatchRow, Quantiles, Source};
 use super::script::drawn_scripts;
@@ -42,6 +42,10 @@ const TAIL: Duration = Duration::from_secs(1);
 /// Round trips in milliseconds and losses of the cells, crossed.
 const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
 const LOSSES: [f64; 2] = [0.0, 0.02];
+/// Loss at the base's round trip alone.
+const MORE_LOSS: f64 = 0.05;
+/// Maximum number of players of whom one has a slow upstream.
+const SLOW_PLAYERS_MAX: u8 = 3;
 
 /// Options of the matches between processes.
 #[derive(Clone, Debug)]
@@ -103,19 +107,27 @@ pub enum RealError {
     },
 }
 
-/// Lists the cells that are measured in both ways: those of [`super::plan()`] with these round trips and losses.
+/// Lists the cells of [`super::plan()`] that are measured in both ways: round trip and loss crossed, more loss, an update
+/// in every tick, and one bad link. That is a slow upstream, since a process impairs all that it sends alike.
 #[must_use]
 pub fn real_cells() -> Vec<Cell> {
-    let links = RTTS_MS.into_iter().flat_map(|rtt_ms| LOSSES.map(|loss| (rtt_ms, loss)));
-    links
-        .flat_map(|(rtt_ms, loss)| {
-            ARCHITECTURES.map(|architecture| {
-                let base = base_cell(architecture);
-                let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
-                Cell { rtt_ms, jitter_ms, loss, ..base }
-            })
-        })
-        .collect()
+    let [.., each_tick] = CROSSED_UPDATES;
+    let of = |architecture| {
+        let base = base_cell(architecture);
+        let on = |rtt_ms: f64, loss| {
+            let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
+            Cell { rtt_ms, jitter_ms, loss, ..base.clone() }
+        };
+        let mut cells: Vec<Cell> =
+            RTTS_MS.into_iter().flat_map(|rtt_ms| LOSSES.map(|loss| on(rtt_ms, loss))).collect();
+        cells.push(on(base.rtt_ms, MORE_LOSS));
+        if base.updates > 0 {
+            cells.extend(LOSSES.map(|loss| Cell { updates: each_tick, ..on(base.rtt_ms, loss) }));
+        }
+        cells.extend(slow_upstreams(&base).filter(|cell| cell.players <= SLOW_PLAYERS_MAX));
+        cells
+    };
+    ARCHITECTURES.into_iter().flat_map(of).collect()
 }
 
 /// Returns the number of matches per cell, and the length of the measurement window: enough to validate the virtual
@@ -301,15 +313,22 @@ impl RealMatch<'_> {
     /// Returns the impairment of a node's outgoing link: the whole path between players, or half of it to or from a
     /// server half-way. Either half has jitter of its own, as on the virtual network.
     fn link(&self, node: usize) -> Option<OsString> {
-        let Cell { architecture, rtt_ms, jitter_ms, loss, .. } = self.cell;
+        let Cell { architecture, rtt_ms, jitter_ms, loss, upstream_kbit_s, upstream_queue_ms, .. } =
+            self.cell;
         let is_half = *architecture != Architecture::P2p;
         let (share, halves) = if is_half { (0.5, 1) } else { (1.0, 2) };
         let loss = if is_half { 1.0 - (1.0 - loss).sqrt() } else { *loss };
         let (delay_ms, jitter_ms) = (rtt_ms / 2.0 * share, jitter_ms * share);
-        (delay_ms > 0.0 || loss > 0.0).then(|| {
+        let is_slow = *upstream_kbit_s > 0 && node + 1 == usize::from(self.cell.players);
+        (delay_ms > 0.0 || loss > 0.0 || is_slow).then(|| {
             let seed = 8 * self.seed + node as u64;
+            let limit = if is_slow {
+                format!(",rate={upstream_kbit_s}kbit,queue={upstream_queue_ms}ms")
+            } else {
+                String::new()
+            };
             format!(
-                "--link=delay={delay_ms}ms,jitter={jitter_ms}ms:{halves},loss={}%,seed={seed}",
+                "--link=delay={delay_ms}ms,jitter={jitter_ms}ms:{halves},loss={}%{limit},seed={seed}",
                 100.0 * loss
             )
             .into()
@@ -343,8 +362,9 @@ impl RealMatch<'_> {
 
     /// Returns the path of a file. Parallel matches have separate files; a repeated match overwrites its own.
     fn file(&self, player: usize, what: &str) -> PathBuf {
-        let Cell { architecture, rtt_ms, loss, .. } = self.cell;
-        let name = format!("{architecture}-{rtt_ms}-{loss}-{}-{player}.{what}", self.seed);
+        let Cell { architecture, rtt_ms, loss, updates, players, upstream_kbit_s, .. } = self.cell;
+        let cell = format!("{architecture}-{rtt_ms}-{loss}-{updates}-{players}-{upstream_kbit_s}");
+        let name = format!("{cell}-{}-{player}.{what}", self.seed);
         Path::new(&self.options.folder).join(name)
     }
 }
@@ -386,6 +406,7 @@ mod tests {
     use crate::compare::preset::path_of;
     use crate::simnet::{LinkSchedule, SimNetwork, address};
     use net::{SealedPacket, Time, Transmit};
+    use std::collections::BTreeSet;
     use transport::{Impairment, LinkSpec};
 
     /// Returns the 5th, 50th and 95th percentile of delays in microseconds, with a datagram every 5 ms.
@@ -408,15 +429,18 @@ mod tests {
         (0..20_000).filter_map(one).collect()
     }
 
-    fn real_us(cell: &Cell) -> Vec<u64> {
-        let options = RealOptions {
+    fn options() -> RealOptions {
+        RealOptions {
             program: PathBuf::new(),
             size: Size::Quick,
             seeds: None,
             jobs: 1,
             folder: PathBuf::new(),
-        };
-        let game = RealMatch { options: &options, cell, seed: 1, counted: Duration::ZERO };
+        }
+    }
+
+    fn real_us(cell: &Cell) -> Vec<u64> {
+        let game = RealMatch { options: &options(), cell, seed: 1, counted: Duration::ZERO };
         let link = game.link(0).and_then(|link| link.into_string().ok()).expect("impaired");
         let spec: LinkSpec = link.strip_prefix("--link=").and_then(|spec| spec.parse().ok()).expect("a link");
         let mut link = Impairment::new(spec);
@@ -461,6 +485,24 @@ mod tests {
         let plan = super::super::plan(Size::Default, None, None);
         for cell in real_cells() {
             assert!(plan.iter().any(|(planned, _)| *planned == cell), "{cell}");
+        }
+    }
+
+    #[test]
+    fn each_cell_has_files_of_its_own_and_a_slow_upstream_is_the_last_players() {
+        let (options, cells) = (options(), real_cells());
+        let all = |cell| RealMatch { options: &options, cell, seed: 1, counted: Duration::ZERO };
+        let files: BTreeSet<PathBuf> = cells.iter().map(|cell| all(cell).file(0, "trace")).collect();
+        assert_eq!(files.len(), cells.len());
+        for cell in &cells {
+            let nodes = usize::from(cell.players) + usize::from(cell.architecture != Architecture::P2p);
+            let limited = |&node: &usize| {
+                let link = all(cell).link(node).unwrap_or_default();
+                link.into_string().is_ok_and(|link| link.contains(",rate=48kbit,queue=200ms,"))
+            };
+            let slow: Vec<usize> = (0..nodes).filter(limited).collect();
+            let last = usize::from(cell.players) - 1;
+            assert_eq!(slow, if cell.upstream_kbit_s > 0 { vec![last] } else { vec![] }, "{cell}");
         }
     }
 }
