@@ -56,6 +56,8 @@ pub struct Burst {
     pub enter: u32,
     /// Mean number of datagrams lost in a burst.
     pub length: u32,
+    /// Time after which a burst ends even if few datagrams were sent in it.
+    pub lasts_max: Duration,
 }
 
 impl Default for LinkFaults {
@@ -86,7 +88,7 @@ impl From<LinkSpec> for LinkFaults {
             jitter: spec.jitter,
             jitter_draws: spec.jitter_draws,
             loss: spec.loss,
-            burst: (enter > 0).then_some(Burst { enter, length }),
+            burst: (enter > 0).then_some(Burst { enter, length, lasts_max: Duration::MAX }),
             duplicate: spec.duplicate,
             reorder: spec.reorder,
             limit: spec.limit,
@@ -180,13 +182,14 @@ enum Damage {
 struct Link {
     faults: LinkFaults,
     rng: ChaCha8Rng,
-    is_bad: bool,
+    /// Beginning of the current burst of losses.
+    bad_since: Option<Time>,
     bottleneck: Bottleneck,
 }
 
 impl Link {
     fn new(rng: ChaCha8Rng) -> Self {
-        Self { faults: LinkFaults::default(), rng, is_bad: false, bottleneck: Bottleneck::default() }
+        Self { faults: LinkFaults::default(), rng, bad_since: None, bottleneck: Bottleneck::default() }
     }
 
     /// Transmits a datagram of `bytes` bytes with headers.
@@ -195,7 +198,7 @@ impl Link {
         // change the effect of another.
         let faults = self.faults;
         let lost = self.draw(faults.loss);
-        let is_bad = self.draw_state();
+        let is_bad = self.draw_state(now);
         let duplicate = self.draw(faults.duplicate);
         let delays = [self.draw_delay(), self.draw_delay()];
         let reorder = self.draw(faults.reorder);
@@ -243,18 +246,18 @@ impl Link {
         sent
     }
 
-    fn draw_state(&mut self) -> bool {
+    fn draw_state(&mut self, now: Time) -> bool {
         let turn = below(&mut self.rng, MILLION);
-        let Some(burst) = self.faults.burst else {
-            self.is_bad = false;
-            return false;
-        };
-        self.is_bad = if self.is_bad {
-            turn >= MILLION / u64::from(burst.length.max(1))
-        } else {
-            turn < u64::from(burst.enter)
-        };
-        self.is_bad
+        let since = self.bad_since.unwrap_or(now);
+        self.bad_since = self.faults.burst.and_then(|burst| {
+            let is_bad = if self.bad_since.is_some() {
+                turn >= MILLION / u64::from(burst.length.max(1)) && now.since(since) < burst.lasts_max
+            } else {
+                turn < u64::from(burst.enter)
+            };
+            is_bad.then_some(since)
+        });
+        self.bad_since.is_some()
     }
 
     fn draw_delay(&mut self) -> Duration {

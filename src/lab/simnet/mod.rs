@@ -317,13 +317,18 @@ mod tests {
         let (lossy, network) = run(2, LinkFaults { loss: 100_000, ..calm() });
         assert!((870..930).contains(&lossy.len()), "{} arrived", lossy.len());
         assert_eq!(network.links.counts().of(Fault::Loss), 1_000 - lossy.len() as u64);
-        let burst = Some(Burst { enter: 20_000, length: 5 });
+        let burst = Some(Burst { enter: 20_000, length: 5, lasts_max: Duration::MAX });
         let (bursty, network) = run(3, LinkFaults { burst, ..calm() });
         let lost = 1_000 - bursty.len();
         assert!(
             (40..220).contains(&lost) && network.links.counts().of(Fault::BurstLoss) == lost as u64,
             "{lost}"
         );
+        // Of datagrams every 10 ms at most 20 fit into 200 ms.
+        let endless = Some(Burst { enter: 20_000, length: 1_000_000, lasts_max: Duration::from_millis(200) });
+        let (limited, _) = run(3, LinkFaults { burst: endless, ..calm() });
+        let longest = limited.windows(2).map(|pair| pair[1].1 - pair[0].1 - 1).max();
+        assert_eq!(longest, Some(20));
         let (twice, _) = run(4, LinkFaults { duplicate: 200_000, ..calm() });
         assert!((1_150..1_250).contains(&twice.len()), "{} arrived", twice.len());
         let (mixed, _) = run(5, LinkFaults { reorder: 100_000, ..calm() });

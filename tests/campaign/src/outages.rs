@@ -27,9 +27,9 @@ const REPEATED: (Duration, Duration) = (Duration::from_millis(2_280), Duration::
 /// Before this instant there are none: how a match comes about is not what is measured.
 const CALM_UNTIL: Time = Time(3_000_000);
 /// 5 % of the datagrams are lost, four in a row on average.
-const BURSTS_5: Burst = Burst { enter: 13_158, length: 4 };
+const BURSTS_5: Burst = Burst { enter: 13_158, length: 4, lasts_max: Duration::MAX };
 /// A burst begins at 5 % of the datagrams, as with `--link burst=5%:4`: 17 % are lost.
-const BURSTS_17: Burst = Burst { enter: 50_000, length: 4 };
+const BURSTS_17: Burst = Burst { enter: 50_000, length: 4, lasts_max: Duration::MAX };
 /// Outages per match, at most.
 const OUTAGES_MAX: usize = 10_000;
 

@@ -303,7 +303,10 @@ impl Draft {
             Fault::Jitter => (Change::Jitter(self.millis(1, 40)), 30),
             Fault::Loss => (Change::Loss(self.share(1, 20)), 30),
             Fault::BurstLoss => {
-                let burst = Burst { enter: self.share(1, 5), length: self.between(2, 12) as u32 };
+                // A burst of 12 datagrams on average is one of 60 once in 200; sent seldom, they would be a silence
+                // that ends a match.
+                let lasts_max = SILENCE_MAX;
+                let burst = Burst { enter: self.share(1, 5), length: self.between(2, 12) as u32, lasts_max };
                 (Change::Burst(Some(burst)), 30)
             }
             Fault::Duplicate => (Change::Duplicate(self.share(1, 50)), 30),
