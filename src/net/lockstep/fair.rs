@@ -96,10 +96,12 @@ impl FairPlay {
     }
 
     /// Keeps a peer's commitments of the ticks from `first` on that are missing; the first version of each counts.
-    /// `next` is the next tick to run.
+    /// `lacked` is the first of its inputs that is missing: others may have relayed those before it, to which it then
+    /// sends no commitments. `next` is the next tick to run.
     pub(crate) fn take(
         &mut self,
         player: PlayerId,
+        lacked: Tick,
         first: Tick,
         commitments: &[Commitment],
         next: Tick,
@@ -109,6 +111,7 @@ impl FairPlay {
             return Err(DropCause::TooFarAhead);
         }
         let seat = &mut self.seats[player];
+        seat.until = seat.until.max(lacked);
         // After a gap nothing is kept: all from the gap on are resent.
         let known = seat.until.0.checked_sub(first.0);
         let fresh = known.and_then(|known| commitments.get(known as usize..)).unwrap_or_default();
@@ -222,9 +225,9 @@ mod tests {
         };
         (0..3).for_each(|tick| fair.commit(ME, Tick(tick), &[0, 0, 0]));
         assert_eq!(reveal(&mut fair, Seats::default()), Tick(0));
-        assert_eq!(fair.take(OTHER, Tick(0), &[[1; 16]; 2], Tick(0)), Ok(()));
+        assert_eq!(fair.take(OTHER, Tick(0), Tick(0), &[[1; 16]; 2], Tick(0)), Ok(()));
         assert_eq!((reveal(&mut fair, Seats::default()), fair.reveal_at()), (Tick(0), None));
-        assert_eq!(fair.take(PlayerId(2), Tick(0), &[[1; 16]], Tick(0)), Ok(()));
+        assert_eq!(fair.take(PlayerId(2), Tick(0), Tick(0), &[[1; 16]], Tick(0)), Ok(()));
         assert_eq!(reveal(&mut fair, Seats::default()), Tick(1));
         assert!(fair.reveal_at().is_some());
         assert_eq!(
@@ -238,13 +241,22 @@ mod tests {
     #[test]
     fn the_first_version_of_a_commitment_counts_and_the_far_future_is_refused() {
         let mut fair = fair(1);
-        assert_eq!(fair.take(OTHER, Tick(0), &[[1; 16], [2; 16]], Tick(0)), Ok(()));
-        assert_eq!(fair.take(OTHER, Tick(1), &[[9; 16], [3; 16]], Tick(0)), Ok(()));
-        assert_eq!(fair.take(OTHER, Tick(4), &[[4; 16]], Tick(0)), Ok(()), "after a gap");
+        assert_eq!(fair.take(OTHER, Tick(0), Tick(0), &[[1; 16], [2; 16]], Tick(0)), Ok(()));
+        assert_eq!(fair.take(OTHER, Tick(0), Tick(1), &[[9; 16], [3; 16]], Tick(0)), Ok(()));
+        assert_eq!(fair.take(OTHER, Tick(0), Tick(4), &[[4; 16]], Tick(0)), Ok(()), "after a gap");
         assert_eq!(fair.until(OTHER), Tick(3));
         assert!(fair.since(OTHER, Tick(0)).eq([[1; 16], [2; 16], [3; 16]]));
-        assert!(fair.take(OTHER, Tick(63), &[[1; 16], [2; 16]], Tick(0)).is_err());
+        assert!(fair.take(OTHER, Tick(0), Tick(63), &[[1; 16], [2; 16]], Tick(0)).is_err());
         assert_eq!(fair.until(OTHER), Tick(3));
+    }
+
+    #[test]
+    fn after_inputs_that_others_relayed_its_commitments_count_again() {
+        let mut fair = fair(1);
+        assert_eq!(fair.take(OTHER, Tick(0), Tick(0), &[[1; 16]], Tick(0)), Ok(()));
+        assert_eq!(fair.take(OTHER, Tick(40), Tick(40), &[[2; 16], [3; 16]], Tick(40)), Ok(()));
+        assert_eq!(fair.until(OTHER), Tick(42));
+        assert!(fair.since(OTHER, Tick(40)).eq([[2; 16], [3; 16]]));
     }
 
     #[test]
@@ -255,7 +267,7 @@ mod tests {
         assert_ne!(told[0], told[1], "a dictionary of likely inputs yields nothing");
         for peer in [&mut there, &mut later] {
             for player in [ME, OTHER] {
-                peer.take(player, Tick(0), &told, Tick(0)).expect("near");
+                peer.take(player, Tick(0), Tick(0), &told, Tick(0)).expect("near");
             }
         }
         let nonces = [here.nonce(Tick(0)), here.nonce(Tick(1))];

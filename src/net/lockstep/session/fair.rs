@@ -172,7 +172,7 @@ impl Mesh {
         if let Some(fair) = &mut play.fair {
             let before = fair.until(player);
             let from = first.plus(said.fair.offset.into());
-            fair.take(player, from, said.commitments, play.gate.next())?;
+            fair.take(player, lacked, from, said.commitments, play.gate.next())?;
             fresh.commitments = (fair.until(player) > before).then_some(before);
             // A datagram that was lost had the commitments to the rest: both come again.
             play.fresh.inputs.truncate(fair.until(player).since(lacked) as usize);

@@ -78,6 +78,15 @@ fn a_match_that_stands_outlives_bursts_of_eleven_losses() {
 }
 
 #[test]
+fn a_seat_whose_inputs_were_relayed_in_a_fair_match_commits_again() {
+    // In the first the others kept 0.93 of their pace after it, in the second the only one who relayed crashed.
+    for seed in [176, 219] {
+        let fair = CampaignOptions { is_fair: true, ..options(1, seed, 3_600) };
+        assert_eq!(campaign(&fair, |_| {}).violations, [], "seed {seed}");
+    }
+}
+
+#[test]
 fn no_fault_makes_a_client_end_otherwise_than_its_server() {
     for architecture in [Architecture::ClientServer, Architecture::Relay] {
         // In the second the clock of a client gains 0.4 s, so that tick 0 lies before its own zero.
