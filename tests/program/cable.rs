@@ -100,7 +100,7 @@ impl Cable {
         let opened = self.start(end, homes[0].path(), &[command, &of_host, &usual].concat());
         let asked = address.replace("{port}", &opened.port().to_string());
         // The doctor asks first: it and the guests must agree.
-        let doctor = self.run(from, homes[1].path(), &["doctor", "--json", "--for=0.6", &asked]);
+        let doctor = self.run(from, homes[1].path(), &["doctor", "--json", "--for=3", &asked]);
         assert!(doctor.json()["asked"]["rtt_ms"].is_f64(), "{command:?} at {asked}: {doctor:?}");
         let guests = if command[0] == "serve" { 2 } else { 1 };
         let words = [&["join", &asked, "--record=off"], &usual[..]].concat();

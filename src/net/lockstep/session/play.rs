@@ -39,9 +39,9 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
 /// Longest time until unacknowledged inputs are resent while the match stands. Some bursts of losses last for a number of
-/// datagrams, so a sender that resends seldom prolongs them: of those that last for 11 on average, one in 30 outlasts the
-/// 30 inputs and 6 pings of the 3 s after which a peer is lost; at 200 ms, with 15 inputs, one in 7. The inputs are small.
-const AGAIN_MAX: Duration = Duration::from_millis(100);
+/// datagrams, so a sender that resends seldom would prolong them; the few inputs are small. With half of this time a
+/// peer behind a slow upstream fills its queue with what is on its way already.
+const AGAIN_MAX: Duration = Duration::from_millis(200);
 
 /// A peer's state while ticks run.
 pub(super) struct Play {

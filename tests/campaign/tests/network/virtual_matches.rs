@@ -63,18 +63,16 @@ fn clocks_that_are_apart_when_the_path_becomes_shorter_come_together() {
 
 #[test]
 fn a_match_that_stands_outlives_bursts_of_eleven_losses() {
-    // In the first a ping from before is replayed, in the second a queue has made the round trip half a second long.
-    for seed in [580, 1_249] {
-        let options = options(1, seed, 3_600);
-        let setup = options.setup(seed);
-        let mut scenario = options.scenario(&setup);
-        for (_, act) in &mut scenario.acts {
-            if let Act::Link(_, _, Change::Burst(Some(burst))) = act {
-                burst.lasts_max = Duration::MAX;
-            }
+    // A ping from before is replayed. The bursts are not cut short, as a campaign's are.
+    let options = options(1, 580, 3_600);
+    let setup = options.setup(580);
+    let mut scenario = options.scenario(&setup);
+    for (_, act) in &mut scenario.acts {
+        if let Act::Link(_, _, Change::Burst(Some(burst))) = act {
+            burst.lasts_max = Duration::MAX;
         }
-        assert_eq!(play(setup, scenario).violations, [], "seed {seed}");
     }
+    assert_eq!(play(setup, scenario).violations, []);
 }
 
 #[test]
