@@ -122,8 +122,9 @@ fn a_bot_counts_from_the_tick_that_it_means_and_the_trace_says_so() {
     let trace = home.path().join("trace.jsonl");
     let flag = format!("--trace={}", trace.display());
     // Long enough for a bot that holds back.
-    let host = ["host", "--headless", "--json", "--port=0", "--no-discovery", "--ticks=1500", "--record=off"];
-    let host = Arena::run(home.path(), &[&host[..], &["--bot=normal", "--rules=endless", &flag]].concat());
+    let host = ["host", "--headless", "--json", "--port=0", "--no-discovery", "--ticks=2400", "--record=off"];
+    let own = ["--bot=normal", "--rules=endless", "--seed=7", &flag];
+    let host = Arena::run(home.path(), &[&host[..], &own].concat());
     let address = format!("127.0.0.1:{}", host.port());
     let guest = Arena::run(home.path(), &["join", &address, "--headless", "--json", "--record=off"]);
     let (host, guest) = (host.end(), guest.end());
