@@ -8,6 +8,8 @@ use sim::{Map, MapCircle, MilliPoint};
 
 /// Maximum number of signs in a row that says what a circle gives.
 const SIGNS_MAX: usize = 6;
+/// Size of a tile from which the signs in a circle can be told apart, in points.
+const TILE_OF_SIGNS: f32 = 4.0;
 
 /// Draws a map from above; `teams` holds the team of each base, if known.
 pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], area: Rect) {
@@ -31,7 +33,7 @@ pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], are
     }
     for circle in &map.circles {
         painter.circle_stroke(at(circle.at), 3.0 * tile, Stroke::new(2.0, theme::GOLD));
-        if map.circles_differ() {
+        if map.circles_differ() && tile >= TILE_OF_SIGNS {
             draw_given(&painter, circle, at(circle.at), tile);
         }
     }
