@@ -39,6 +39,7 @@ use canvas::Canvas;
 pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use effects::Effects;
 use hud::Hud;
+pub(crate) use objectives::{Sign, signs};
 pub(crate) use panels::{Ghost, Panel};
 pub(crate) use production::{REFUSAL_SHOWN_S, TrainingStatus};
 use text::Type;

@@ -3,8 +3,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::math::{Vec2, vec2};
-use sim::CAPTURED;
-use sim::PlayerId;
+use sim::{CAPTURED, MapCircle, PlayerId};
 
 use super::canvas::Canvas;
 use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};
@@ -15,7 +14,7 @@ use super::view::{View, circle_place};
 const RIM: f32 = 0.3;
 /// Number of marks around a contested dial.
 const TICKS: u16 = 24;
-/// Maximum number of signs in a row that says what a circle gives.
+/// Maximum number of signs in a row.
 const SIGNS_MAX: usize = 8;
 
 pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
@@ -95,25 +94,41 @@ fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, 
     canvas.ring(at, size * 1.75, view.line, alpha(GOLD, 0.9));
 }
 
-/// Draws what the circle gives, on a map whose circles differ: above the emblem a dot for each point per second, below
-/// it a plus for each supply per minute.
+/// Draws what the circle gives, on a map whose circles differ: the points above the emblem, the supply below it.
 fn draw_given(canvas: &mut Canvas, view: &View<'_>, circle: usize, at: Vec2) {
     let map = &view.scene.setup.map;
     let Some(given) = map.circles.get(circle).filter(|_| map.circles_differ()) else { return };
-    let (apart, size) = (0.55 * view.tile, 0.16 * view.tile);
-    let row = |count: usize, side: f32| {
-        let (count, first) = (count.min(SIGNS_MAX), at + vec2(0.0, side * 1.65 * view.tile));
-        (0..count).map(move |sign| first + vec2((sign as f32 - (count as f32 - 1.0) / 2.0) * apart, 0.0))
-    };
+    let (apart, row, size) = (0.55 * view.tile, 1.65 * view.tile, 0.16 * view.tile);
     let gold = alpha(GOLD, 0.9);
-    for at in row(given.score.unsigned_abs() as usize, -1.0) {
-        canvas.disc(at, size, gold);
-    }
-    for at in row(given.supply.into(), 1.0) {
-        for arm in [vec2(size * 1.2, 0.0), vec2(0.0, size * 1.2)] {
-            canvas.line(at - arm, at + arm, view.line, gold);
+    for (sign, column) in signs(given) {
+        match sign {
+            Sign::Point => canvas.disc(at + vec2(column * apart, -row), size, gold),
+            Sign::Supply => {
+                let at = at + vec2(column * apart, row);
+                for arm in [vec2(size * 1.2, 0.0), vec2(0.0, size * 1.2)] {
+                    canvas.line(at - arm, at + arm, view.line, gold);
+                }
+            }
         }
     }
+}
+
+/// Sign in one of the two rows that say what a circle gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sign {
+    /// A point per second: a dot.
+    Point,
+    /// A supply per minute: a plus.
+    Supply,
+}
+
+/// Lists what a circle gives, row by row, each sign with its column; the middle of its row is 0.
+pub(crate) fn signs(circle: &MapCircle) -> impl Iterator<Item = (Sign, f32)> {
+    let row = |sign, count: usize| {
+        let count = count.min(SIGNS_MAX);
+        (0..count).map(move |nth| (sign, nth as f32 - (count as f32 - 1.0) / 2.0))
+    };
+    row(Sign::Point, circle.score.unsigned_abs() as usize).chain(row(Sign::Supply, circle.supply.into()))
 }
 
 // Beams.

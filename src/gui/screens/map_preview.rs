@@ -2,12 +2,11 @@
 
 use egui_macroquad::egui::{Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, vec2};
 
+use crate::gui::draw::{Sign, signs};
 use crate::gui::page::Page;
 use crate::gui::theme;
 use sim::{Map, MapCircle, MilliPoint};
 
-/// Maximum number of signs in a row that says what a circle gives.
-const SIGNS_MAX: usize = 6;
 /// Size of a tile from which the signs in a circle can be told apart, in points.
 const TILE_OF_SIGNS: f32 = 4.0;
 
@@ -47,21 +46,19 @@ pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[Option<u8>], are
     page.record("map picture", area, None);
 }
 
-/// Draws what a circle gives, as in a match: above its centre a dot for each point per second, below it a plus for each
-/// supply per minute.
+/// Draws what a circle gives, as in a match.
 fn draw_given(painter: &Painter, circle: &MapCircle, centre: Pos2, tile: f32) {
     let size = (0.25 * tile).max(1.5);
     let apart = (0.9 * tile).max(3.5 * size);
-    let row = |count: usize, side: f32| {
-        let (count, first) = (count.min(SIGNS_MAX), centre + vec2(0.0, side * tile));
-        (0..count).map(move |sign| first + vec2((sign as f32 - (count as f32 - 1.0) / 2.0) * apart, 0.0))
-    };
-    for at in row(circle.score.unsigned_abs() as usize, -1.0) {
-        painter.circle_filled(at, size, theme::GOLD);
-    }
-    for at in row(circle.supply.into(), 1.0) {
-        for arm in [vec2(1.4 * size, 0.0), vec2(0.0, 1.4 * size)] {
-            painter.line_segment([at - arm, at + arm], Stroke::new(1.0, theme::GOLD));
+    for (sign, column) in signs(circle) {
+        match sign {
+            Sign::Point => _ = painter.circle_filled(centre + vec2(column * apart, -tile), size, theme::GOLD),
+            Sign::Supply => {
+                let at = centre + vec2(column * apart, tile);
+                for arm in [vec2(1.4 * size, 0.0), vec2(0.0, 1.4 * size)] {
+                    painter.line_segment([at - arm, at + arm], Stroke::new(1.0, theme::GOLD));
+                }
+            }
         }
     }
 }
