@@ -109,7 +109,8 @@ pub enum RealError {
 
 /// Lists the cells of [`super::plan()`] that are measured in both ways: round trip and loss crossed, more loss, an update
 /// in every tick, and one bad link. That is a slow upstream, since a process impairs all that it sends alike. Between
-/// peers `.ci/upstream` measures it: a process is slow from its handshake on, and its peers allow for that a long time.
+/// peers `.ci/upstream` measures it: a process is slow from its handshake on, which lengthens the input delay of the
+/// others for some 17 s, while the virtual network is slow from tick 0 on.
 #[must_use]
 pub fn real_cells() -> Vec<Cell> {
     let [.., each_tick] = CROSSED_UPDATES;

@@ -39,8 +39,8 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
 /// Longest time until unacknowledged inputs are resent while the match stands. Some bursts of losses last for a number of
-/// datagrams, so a sender that resends seldom would prolong them; the few inputs are small. With half of this time a
-/// peer behind a slow upstream fills its queue with what is on its way already.
+/// datagrams, so a sender that resends seldom would prolong them; the few inputs are small. Resent twice as often,
+/// they fill the queue of a slow upstream with copies of what is in it already.
 const AGAIN_MAX: Duration = Duration::from_millis(200);
 
 /// A peer's state while ticks run.
