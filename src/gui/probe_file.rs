@@ -27,6 +27,9 @@ pub(crate) struct ProbeFile {
     drawn: u64,
     /// Number of frames with black boxes in place of text; `None` if not checked.
     black_texts: Option<u64>,
+    /// Size of the last frame if it had black boxes. It counts once the next one has that size: the system may have made
+    /// the window smaller before the frame was read, and pixels outside of a window read as black.
+    last_black: Option<[u16; 2]>,
 }
 
 /// Returns the size of the window, if one is given.
@@ -56,7 +59,7 @@ impl ProbeFile {
     pub(crate) fn from_environment() -> Option<Self> {
         let path = std::env::var_os("ARENA_LAYOUT")?.into();
         let black_texts = std::env::var_os("ARENA_PIXELS").map(|_| 0);
-        Some(Self { path, write_at: 0.0, frames: 0, drawn: 0, black_texts })
+        Some(Self { path, write_at: 0.0, frames: 0, drawn: 0, black_texts, last_black: None })
     }
 
     /// Inspects the frame that was just drawn.
@@ -65,7 +68,10 @@ impl ProbeFile {
         let Some(found) = self.black_texts.as_mut().filter(|_| screen.shows_arena()) else { return };
         let picture = get_screen_data();
         let texts = context.painter.layout.items.iter().filter(|item| item.text_px.is_some());
-        *found += u64::from(texts.map(|item| item.rect).any(|rect| is_black(&picture, rect)));
+        let has_black = texts.map(|item| item.rect).any(|rect| is_black(&picture, rect));
+        let size = [picture.width, picture.height];
+        *found += u64::from(self.last_black == Some(size));
+        self.last_black = has_black.then_some(size);
     }
 
     /// Writes the file, if the interval has passed.
