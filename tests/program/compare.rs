@@ -341,6 +341,16 @@ fn who_is_given_up_makes_no_difference_of_states() {
     assert_ne!(play(&cell, 1004, 60).state_hash, 0);
 }
 
+/// Four peers on 28.8 kbit/s give each other up one after the other, and in the end each is alone: seats 1 and 3 have run
+/// ticks with inputs of seat 3 that never reached seats 0 and 2, which continued without the two.
+#[test]
+fn peers_who_have_all_given_each_other_up_need_not_have_the_same_states() {
+    let base = Cell { experiment: Experiment::Scale, prediction: false, ..base_cell(Architecture::P2p) };
+    let links = Cell { preset: "28.8k".into(), rtt_ms: 200.0, jitter_ms: 10.0, loss: 0.0, ..base };
+    let cell = Cell { players: 4, units: 1500, ..links };
+    assert_ne!(play(&cell, 1001, 60).state_hash, 0);
+}
+
 #[test]
 fn three_players_play_where_one_can_send_48_kbit_a_second() {
     let play_with = |upstream_kbit_s, seed| {

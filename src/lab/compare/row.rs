@@ -371,7 +371,8 @@ pub struct MatchRow {
     pub memory_bytes: Option<u64>,
     /// Lateness of timers in milliseconds, p99; only in real matches.
     pub lateness_ms: Option<f64>,
-    /// Hash of the last state that all players reached, if their hashes agree after every tick up to it; else 0.
+    /// Hash of the last state of the player that ran the most ticks; 0 if the states of two players differed after any
+    /// tick, unless one had continued without the other.
     pub state_hash: u64,
 }
 }

@@ -10,8 +10,8 @@ use crate::compare::row::{Experiment, MatchRow, Series, Topology};
 use crate::compare::statistics::mean;
 use crate::machine::Machine;
 use crate::simnet::Account;
-use game::{Match, MatchOutcome};
-use net::Time;
+use game::Match;
+use net::{Architecture, Time};
 use sim::{PLAYERS_MAX, PlayerId, Tick};
 
 impl Run {
@@ -215,34 +215,40 @@ impl Run {
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
     }
 
-    /// Returns the hash after the last tick that all remaining players ran, or before the first if one ran none; 0 if
-    /// any two differ after any tick. A player that the others have dropped may have run its last ticks with inputs
-    /// that never reached them, so it counts only if no other player is left.
+    /// Returns the last hash of the player that ran the most ticks, before the first if none ran; 0 if the states of two
+    /// players differ after any tick. All pairs are compared but those of which one has continued without the other: the
+    /// other may have run its last ticks with inputs that never reached the first.
     fn state_hash(&self) -> u64 {
-        let machine = |node: &Player| &self.world.players[node.player];
-        let is_given_up = |node: &Player| matches!(machine(node).outcome(), Some(MatchOutcome::PeerLost(_)));
-        let is_here = |node: &&Player| !node.is_lost();
-        let are_all_given_up = self.players.iter().filter(is_here).all(is_given_up);
-        let here = || {
-            let here = self.players.iter().filter(is_here);
-            here.filter(|node| are_all_given_up || !is_given_up(node))
+        let node = |player: &Player| self.world.players[player.player].last_node();
+        let here = || self.players.iter().filter(|player| !player.is_lost());
+        let continued_without = |one: &Player, other: &Player| {
+            let peer = node(one).filter(|_| self.cell.architecture == Architecture::P2p);
+            peer.is_some_and(|it| it.session().links().all(|link| usize::from(link.player.0) != other.player))
         };
-        let ticks = here().map(Player::ticks).min().unwrap_or(0);
-        let Some(first) = here().next() else { return 0 };
-        let hash_at = |tick: Tick| {
-            let found = first.hashes.binary_search_by_key(&tick, |&(of, _)| of);
-            found.ok().map(|place| first.hashes[place].1)
+        let agree = |(one, other): (&Player, &Player)| {
+            continued_without(one, other)
+                || continued_without(other, one)
+                || are_alike(&one.hashes, &other.hashes)
         };
-        // A server's clients need not have the states of the same ticks.
-        let is_alike = |&(tick, hash): &(Tick, u64)| hash_at(tick).is_none_or(|other| other == hash);
-        let common = |node: &Player| node.hashes.iter().take_while(|(tick, _)| tick.0 < ticks).all(is_alike);
-        let agree = here().all(common);
-        let game = |node: &Player| machine(node).last_node();
-        let client = |node: &Player| game(node).and_then(|game| game.session().client());
-        let differed = |node: &Player| client(node).is_some_and(|it| it.updates().differed > 0);
-        let start = || game(first).and_then(Match::world).map_or(0, |world| world.hash().whole);
-        let before = first.hashes.iter().rev().find(|(tick, _)| tick.0 < ticks);
-        let last = before.map_or_else(start, |&(_, hash)| hash);
-        if agree && !here().any(differed) { last } else { 0 }
+        let mut pairs =
+            here().flat_map(|one| here().take_while(|it| it.player < one.player).map(move |it| (one, it)));
+        let client =
+            |player: &Player| node(player)?.session().client().map(|client| client.updates().differed);
+        let has_differed = |player: &Player| client(player).is_some_and(|updates| updates > 0);
+        if !pairs.all(agree) || here().any(has_differed) {
+            return 0;
+        }
+        let Some(first) = here().max_by_key(|player| player.ticks()) else { return 0 };
+        let start = || node(first).and_then(Match::world).map_or(0, |world| world.hash().whole);
+        first.hashes.last().map_or_else(start, |&(_, hash)| hash)
     }
+}
+
+/// Whether two players had the same states after the ticks of which both have one: clients of a server need not have the
+/// states of the same ticks.
+fn are_alike(one: &[(Tick, u64)], other: &[(Tick, u64)]) -> bool {
+    one.iter().all(|&(tick, hash)| {
+        let found = other.binary_search_by_key(&tick, |&(of, _)| of);
+        found.map_or(true, |at| other[at].1 == hash)
+    })
 }
