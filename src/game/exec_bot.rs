@@ -268,4 +268,10 @@ mod tests {
         let fault = bot.report.last_fault.as_deref().expect("it is late");
         assert!(bot.process.is_some() && fault.contains("no answer within 1000 ms"), "{fault}");
     }
+
+    #[test]
+    fn a_quote_of_an_answer_is_short() {
+        let (short, long) = ("é".repeat(QUOTED_MAX), "é".repeat(QUOTED_MAX + 1));
+        assert_eq!((quoted(&short), quoted(&long)), (short.clone(), format!("{short}…")));
+    }
 }

@@ -7,6 +7,7 @@ mod combat;
 #[path = "../common/mod.rs"]
 mod common;
 mod delta;
+mod events;
 mod every_match;
 mod kinds;
 mod ladder;

@@ -259,6 +259,11 @@ mod tests {
             let said = if bad.name.ends_with("-1") { 0.01 } else { 0.05 };
             assert!(share.is_none_or(|share| (share - said).abs() < 0.0005), "{}", bad.name);
         }
+        for lag in LAGS {
+            // A round trip passes the bad link twice.
+            let round_trip_ms = 2.0 * lag.fault().delay.as_secs_f64() * 1000.0;
+            assert_eq!(lag.name, format!("lag-{round_trip_ms}"));
+        }
         let plain = path_of(&base_cell(Architecture::P2p));
         assert_eq!(bad_link_of(&base_cell(Architecture::P2p)), None);
         assert_eq!((plain.limit.rate, plain.outages, plain.loss), (0, None, 0.02));

@@ -55,9 +55,7 @@ fn decimals(value: f64) -> String {
 fn picture(figure: &Figure) -> String {
     let colours = STYLE.split("@media print").next().unwrap_or_default();
     let legend = figure.legend();
-    // Long names are listed one per line.
-    let is_long = legend.iter().any(|(_, name)| name.chars().count() > LEGEND_LETTERS_MAX);
-    let beside = if is_long { 1 } else { COLUMNS };
+    let beside = legend_columns(legend.iter().map(|&(_, name)| name));
     let top = LINE * (legend.len() as u32).div_ceil(beside) + 8;
     let columns = COLUMNS.min(figure.panels.len() as u32);
     let rows = (figure.panels.len() as u32).div_ceil(COLUMNS);
@@ -82,11 +80,28 @@ fn picture(figure: &Figure) -> String {
     picture.into_string() + "\n"
 }
 
+/// Returns the number of names in a line of a legend: long ones are listed one per line.
+fn legend_columns<'a>(mut names: impl Iterator<Item = &'a str>) -> u32 {
+    if names.any(|name| name.chars().count() > LEGEND_LETTERS_MAX) { 1 } else { COLUMNS }
+}
+
 fn panel_at(plot: &Plot, title: &str, x: u32, y: u32) -> Markup {
     html! {
         text x=(x + 12) y=(y + 20) font-weight="600" { (title) }
         svg x=(x) y=(y + LINE) width=(PANEL[0]) height=(PANEL[1] - LINE) viewBox=(plot::view_box()) {
             (plot::content(plot))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_of_a_legend_have_a_line_each() {
+        let (short, long) = ("é".repeat(LEGEND_LETTERS_MAX), "é".repeat(LEGEND_LETTERS_MAX + 1));
+        assert_eq!(legend_columns(["p2p", &short].into_iter()), COLUMNS);
+        assert_eq!(legend_columns(["p2p", &long].into_iter()), 1);
     }
 }
