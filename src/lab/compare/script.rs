@@ -184,3 +184,23 @@ fn numbered(at: Vec2, number: u32) -> Target {
     let x = (at.x.to_bits() & !mask) | (number as i32 & mask);
     Target::clamped(Vec2 { x: Fx::from_bits(x), y: at.y })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_orders_of_a_battle_are_to_changing_minions() {
+        let setup =
+            crate::compare::trial::setup_of(&crate::compare::row::base_cell(net::Architecture::P2p), 1);
+        let scripts = battle_scripts(&game::data::world(setup), 1, 20.0);
+        for script in scripts {
+            let first = script.lines().iter().filter_map(|line| match &line.command {
+                Command::AttackMove(named, ..) => named.first(),
+                _ => None,
+            });
+            assert!(first.collect::<BTreeSet<_>>().len() > 3, "{script:?}");
+        }
+    }
+}
