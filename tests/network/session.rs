@@ -75,6 +75,18 @@ fn a_fair_link_stalls_little() {
     }
 }
 
+/// Each input arrives up to 4 ms before or after its tick.
+#[test]
+fn a_tick_that_is_half_a_millisecond_late_is_a_stall() {
+    let mut peers = pair(1800, InputDelay::Ticks(3), "delay=50ms,jitter=4ms");
+    run(&mut peers, Duration::from_secs(60), |_, _| {});
+    for peer in &peers {
+        let shortest = peer.stalls.iter().map(|stall| stall.1).min().expect("stalls");
+        assert!(shortest >= Duration::from_micros(500), "{shortest:?}");
+        assert!(shortest < Duration::from_micros(700), "{shortest:?} of {}", peer.stalls.len());
+    }
+}
+
 #[test]
 fn a_clean_link_does_not_stall_once_it_is_known() {
     let mut peers = pair(1800, InputDelay::Auto, "delay=25ms,jitter=2ms");
