@@ -193,4 +193,16 @@ mod tests {
             assert_eq!(known, sorted, "after {i}");
         }
     }
+    #[test]
+    fn a_limit_that_becomes_lower_gives_way_by_one_part_in_a_window_with_each_call() {
+        let mut needs = DelaySamples::new(100, 3);
+        let mut limit = |most_us: i64| {
+            needs.limit(most_us);
+            needs.most_us
+        };
+        assert_eq!([limit(50_000), limit(90_000)], [Some(50_000), Some(90_000)]);
+        // A hundredth of the 40 ms above the new limit, then of the rest.
+        assert_eq!([limit(50_000), limit(50_000)], [Some(89_600), Some(89_204)]);
+        assert_eq!(limit(95_000), Some(95_000));
+    }
 }
