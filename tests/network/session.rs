@@ -82,8 +82,7 @@ fn a_tick_that_is_half_a_millisecond_late_is_a_stall() {
     run(&mut peers, Duration::from_secs(60), |_, _| {});
     for peer in &peers {
         let shortest = peer.stalls.iter().map(|stall| stall.1).min().expect("stalls");
-        assert!(shortest >= Duration::from_micros(500), "{shortest:?}");
-        assert!(shortest < Duration::from_micros(700), "{shortest:?} of {}", peer.stalls.len());
+        assert!((500..700).contains(&shortest.as_micros()), "{shortest:?} of {}", peer.stalls.len());
     }
 }
 
