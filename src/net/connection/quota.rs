@@ -153,4 +153,25 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn the_limits_are_those_of_the_document() {
+        let document = include_str!("../../../docs/PROTOCOL.md");
+        let (_, table) = document.split_once("| kind | at once | per second |").expect("a table");
+        let (table, _) = table.split_once("\n\n").expect("its end");
+        // Cells are of kinds, a burst and a rate.
+        let cells: Vec<&str> = table.split('|').map(str::trim).collect();
+        let mut beyond = Vec::new();
+        for &id in PacketId::ALL {
+            let is_of = |kinds: &str| kinds.split(", ").any(|kind| kind == format!("{id:?}"));
+            match cells.windows(3).find(|cells| is_of(cells[0])) {
+                Some(said) => {
+                    let [at_once, per_s] = [1, 2].map(|at| said[at].parse().expect("a number"));
+                    assert_eq!(limit(id), (at_once, per_s), "{id:?}");
+                }
+                None => beyond.push(id),
+            }
+        }
+        // These come before a connection, or beside any.
+        assert_eq!((beyond.len(), beyond.iter().all(|&id| limit(id) == (8, 2))), (7, true), "{beyond:?}");
+    }
 }

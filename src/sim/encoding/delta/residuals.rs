@@ -271,3 +271,29 @@ fn sizes() -> Sizes {
 fn length(residual: u64) -> usize {
     (64_u32.wrapping_sub(residual.leading_zeros()) as usize).min(LENGTHS - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_written_in_runs_of_zeros_if_many_are_zero() {
+        let coding = Coding { bits: 4, is_like: false, is_near: false, is_on_grid: false };
+        let is_in_runs = |zero_every: usize| {
+            let residual =
+                |place: usize| if place.is_multiple_of(zero_every) { 0 } else { 1 + place as u64 % 15 };
+            let places: Vec<u32> = (0..200).filter(|&place| residual(place as usize) > 0).collect();
+            let mut bytes = Vec::new();
+            let mut out = BitWriter::new(&mut bytes);
+            write_some(coding, 200, &places, residual, &mut out);
+            out.end();
+            let mut again = [0; 200];
+            let mut input = BitReader::new(&bytes);
+            let set = |place: usize, value| again[place] = value;
+            assert_eq!(read_some(coding, 200, &mut input, set), Some(()));
+            assert!((0..200).all(|place| again[place] == residual(place)));
+            bytes[0] & 2 != 0
+        };
+        assert_eq!([2, 10].map(is_in_runs), [true, false]);
+    }
+}
