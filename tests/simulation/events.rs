@@ -3,7 +3,7 @@
 use crate::common::setup;
 use sim::*;
 
-/// Events of every kind, in a tick after which nothing has moved, so that each place is exact.
+/// Events of every kind, of a tick in which nothing moves, so that each place is exact.
 fn of_every_kind(state: &GameState, player: PlayerId) -> Vec<Event> {
     let hero = state.players.hero[player.index()];
     let row = state.row(hero).expect("it lives");

@@ -191,7 +191,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_orders_of_a_battle_are_to_changing_minions() {
+    fn battle_orders_name_different_minions() {
         let setup =
             crate::compare::trial::setup_of(&crate::compare::row::base_cell(net::Architecture::P2p), 1);
         let scripts = battle_scripts(&game::data::world(setup), 1, 20.0);

@@ -153,12 +153,13 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn the_limits_are_those_of_the_document() {
         let document = include_str!("../../../docs/PROTOCOL.md");
         let (_, table) = document.split_once("| kind | at once | per second |").expect("a table");
         let (table, _) = table.split_once("\n\n").expect("its end");
-        // Cells are of kinds, a burst and a rate.
+        // Cells come in threes: the kinds, their burst, their rate.
         let cells: Vec<&str> = table.split('|').map(str::trim).collect();
         let mut beyond = Vec::new();
         for &id in PacketId::ALL {

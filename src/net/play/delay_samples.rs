@@ -193,6 +193,7 @@ mod tests {
             assert_eq!(known, sorted, "after {i}");
         }
     }
+
     #[test]
     fn a_limit_that_becomes_lower_gives_way_by_one_part_in_a_window_with_each_call() {
         let mut needs = DelaySamples::new(100, 3);
