@@ -1,4 +1,4 @@
-//! Test probe: everything that is shown, with its bounds, as a JSON file that is rewritten several times a second.
+//! Test probe: everything that is shown, with its bounds, as a JSON file that is rewritten after each frame.
 //!
 //! `ARENA_LAYOUT` names the file, `ARENA_WINDOW` the size of the window as `1280x720`, `ARENA_FPS` the frame rate
 //! limit; with `ARENA_PIXELS` every frame is searched for text drawn as black boxes.
@@ -15,13 +15,9 @@ use super::draw::layout::{Item, Recorder};
 use super::screens::Screen;
 use super::window::window;
 
-/// Interval between writes, in seconds.
-const EVERY_S: f64 = 0.1;
-
 /// File that describes what a player sees.
 pub(crate) struct ProbeFile {
     path: PathBuf,
-    write_at: f64,
     frames: u64,
     /// Number of pictures shown.
     drawn: u64,
@@ -59,7 +55,7 @@ impl ProbeFile {
     pub(crate) fn from_environment() -> Option<Self> {
         let path = std::env::var_os("ARENA_LAYOUT")?.into();
         let black_texts = std::env::var_os("ARENA_PIXELS").map(|_| 0);
-        Some(Self { path, write_at: 0.0, frames: 0, drawn: 0, black_texts, last_black: None })
+        Some(Self { path, frames: 0, drawn: 0, black_texts, last_black: None })
     }
 
     /// Inspects the frame that was just drawn.
@@ -74,13 +70,9 @@ impl ProbeFile {
         self.last_black = has_black.then_some(size);
     }
 
-    /// Writes the file, if the interval has passed.
+    /// Writes the file.
     pub(crate) fn write(&mut self, screen: &Screen, context: &AppContext, menus: &Recorder, fps: i32) {
         self.frames += 1;
-        if context.now < self.write_at {
-            return;
-        }
-        self.write_at = context.now + EVERY_S;
         let shows_arena = screen.shows_arena();
         let arena: &[Item] = if shows_arena { &context.painter.layout.items } else { &[] };
         let mut problems = menus.problems();

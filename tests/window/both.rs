@@ -47,6 +47,7 @@ fn assert_both_seats_are_shown(name: &'static str, size: &str) {
 }
 
 #[test]
+#[ignore = "one of the longest"]
 fn a_link_that_changes_under_both_seats_shows_in_their_figures() {
     let Some(_turn) = turn() else { return };
     let link = ["watch-both", "--seed=7", "--rtt=100", "--jitter=0", "--loss=0"];

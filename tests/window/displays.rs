@@ -90,7 +90,7 @@ fn a_scale_that_no_desktop_has_changes_nothing() {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn all_screens_agree_at_every_scale_of_a_desktop() {
     for dpi in ["96", "109.71", "120", "144", "168", "192", "288"] {
         let Some(_turn) = turn() else { return };
@@ -113,6 +113,7 @@ fn all_screens_agree_at_every_scale_of_a_desktop() {
 }
 
 #[test]
+#[ignore = "one of the longest"]
 fn both_seats_and_their_figures_fit_on_a_fine_display() {
     let Some(_turn) = super::turn() else { return };
     for size in ["1280x720", "1920x1080"] {

@@ -163,7 +163,7 @@ impl Window {
             .env("USER", name)
             .env("ARENA_LAYOUT", home.path().join("layout.json"))
             .env("ARENA_WINDOW", size)
-            .env("ARENA_FPS", "30")
+            .env("ARENA_FPS", "15")
             // Nothing is played to the loudspeakers of a developer.
             .env("PULSE_SERVER", "unix:/dev/null")
             .env("ALSA_CONFIG_PATH", "/dev/null")

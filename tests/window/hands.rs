@@ -105,7 +105,7 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
 #[test]
 fn practice_against_easy_trains_by_itself_and_waits_for_its_menu() {
     let Some(_turn) = turn() else { return };
-    let mut window = Window::open("repeats", "1920x1080", None, &["play", "--bot", "easy"]);
+    let mut window = Window::open("repeats", "960x540", None, &["play", "--bot", "easy"]);
     let shown = window.wait_tick(1);
     assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false, false]));
     window.point(middle_of(&window, "economy: archer"));

@@ -20,7 +20,7 @@ fn press(window: &Window, control: &str) {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn all_menus_are_used_by_the_keyboard_alone() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("keyboard", "1280x720", None, &[]);

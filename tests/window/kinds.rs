@@ -17,6 +17,7 @@ fn rules(more: usize) -> String {
 }
 
 #[test]
+#[ignore = "one of the longest"]
 fn a_kind_of_a_rules_file_has_a_button_and_keys() {
     let Some(_turn) = turn() else { return };
     for (name, more, size) in

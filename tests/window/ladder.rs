@@ -36,6 +36,7 @@ const CLIMBED: &str =
     "streak = 3\nlongest_streak = 4\n\n[best_ms]\nPip = 151000\nOtto = 96000\nRuna = 184200\n";
 
 #[test]
+#[ignore = "one of the longest"]
 fn the_start_screen_names_the_next_opponent_and_a_click_plays_it() {
     let Some(_turn) = turn() else { return };
     let home = home_with(CLIMBED);
@@ -137,7 +138,7 @@ fn win_on_duel(window: &Window) {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn a_match_that_is_won_is_kept_and_leads_to_the_next_opponent() {
     let Some(_turn) = turn() else { return };
     let home = home_with("");

@@ -102,7 +102,7 @@ fn assert_all_in_the_process_of_the_host_are_lost(guest: &mut Window) {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn those_who_are_left_are_told_of_a_lost_host_and_of_a_bot_in_its_process() {
     let Some(_turn) = turn() else { return };
     let _rooms = alone_on_loopback();
@@ -184,6 +184,7 @@ fn a_removed_guest_sees_why_and_may_come_back() {
 }
 
 #[test]
+#[ignore = "one of the longest"]
 fn a_banned_guest_is_refused_and_told_why() {
     let Some(_turn) = turn() else { return };
     let Some(cable) = Cable::lay("b") else { return };

@@ -138,7 +138,7 @@ fn play_for_a_while(window: &Window) {
 
 /// By far the longest: its name puts it among the first, so that others run beside it.
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn a_minute_of_two_windows_that_find_each_other_until_one_leaves() {
     let Some(_turn) = turn() else { return };
     let cable = Cable::lay("f");

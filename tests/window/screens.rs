@@ -68,6 +68,7 @@ fn fields_stay_where_they_are_when_the_network_part_opens() {
 }
 
 #[test]
+#[ignore = "one of the longest"]
 fn a_match_plays_on_behind_a_menu_that_nobody_uses() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("moving", "960x540", None, &[]);
@@ -85,6 +86,7 @@ fn a_match_plays_on_behind_a_menu_that_nobody_uses() {
 }
 
 #[test]
+#[ignore = "one of the longest"]
 fn a_page_on_which_nothing_changes_shows_no_new_picture() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open_with("minimal = true", "Ann", "960x540", &[]);
@@ -104,7 +106,7 @@ fn a_page_on_which_nothing_changes_shows_no_new_picture() {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn every_page_rests_until_somebody_uses_it() {
     let Some(_turn) = turn() else { return };
     // Another test's match in the list would have a ping that changes.

@@ -48,7 +48,7 @@ fn say(from: &Window, to: &Window, name: &str, text: &str) {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn two_people_talk_wait_for_each_other_and_play_again() {
     let Some(_turn) = turn() else { return };
     let [mut host, mut guest] = pair("p2p");
@@ -165,7 +165,7 @@ fn claim_victory(host: &mut Window) {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn a_long_stall_ends_with_a_count_down_for_both() {
     let Some(_turn) = turn() else { return };
     for architecture in ["p2p", "client-server", "relay"] {
@@ -203,7 +203,7 @@ fn a_long_stall_ends_with_a_count_down_for_both() {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn a_player_whose_process_was_killed_returns_to_the_match_on_a_server() {
     let Some(_turn) = turn() else { return };
     let _rooms = alone_on_loopback();

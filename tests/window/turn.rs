@@ -3,16 +3,16 @@
 use std::num::NonZero;
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
-/// What a test takes of a processor, in thirds: drawing in software, each window on a display of its own, a test draws
-/// for two thirds of its time, and waits otherwise.
-const THIRDS: usize = 2;
+/// Tests that share a processor: drawing in software, each window on a display of its own, a test draws for up to half
+/// of its time, and waits otherwise.
+const PER_PROCESSOR: usize = 2;
 
-/// The thirds of processors that no test draws with.
-static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(all_thirds()));
-/// Told whenever processors become free.
+/// The turns that no test has.
+static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(all_turns()));
+/// Notified whenever turns become free.
 static FREED: Condvar = Condvar::new();
 
-/// The thirds of processors that a test draws with.
+/// The turns of a test.
 pub(crate) struct Turn(usize);
 
 impl Turn {
@@ -31,18 +31,18 @@ impl Drop for Turn {
     }
 }
 
-fn all_thirds() -> usize {
-    3 * std::thread::available_parallelism().map_or(1, NonZero::get)
+fn all_turns() -> usize {
+    PER_PROCESSOR * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
 pub(crate) fn turn() -> Option<Turn> {
-    can_run().then(|| Turn::take(THIRDS))
+    can_run().then(|| Turn::take(1))
 }
 
 /// The same with all processors, for a window so large that drawing it takes the whole machine.
 pub(crate) fn turn_alone() -> Option<Turn> {
-    can_run().then(|| Turn::take(all_thirds()))
+    can_run().then(|| Turn::take(all_turns()))
 }
 
 /// Whether the tools of these tests are installed; if not, a line says which is missing.

@@ -139,7 +139,7 @@ fn assert_nobody_was_hurt_before_the_fourth_step(window: &Window) {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn the_tutorial_is_won_by_the_keys_that_it_names() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("lesson", "1280x720", None, &[]);
@@ -158,7 +158,7 @@ fn the_tutorial_is_won_by_the_keys_that_it_names() {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn the_tutorial_is_won_in_a_large_window() {
     let Some(_turn) = turn_alone() else { return };
     let mut window = Window::open("large-lesson", "1920x1080", None, &[]);
@@ -176,7 +176,7 @@ fn the_tutorial_is_won_in_a_large_window() {
 }
 
 #[test]
-#[ignore = "takes half a minute or more"]
+#[ignore = "one of the longest"]
 fn a_result_tells_its_course_and_gives_a_tip() {
     let Some(_turn) = turn() else { return };
     // Nobody plays the own side: at 20 s its supply lies unspent.

@@ -33,6 +33,9 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     let (state, rules) = (view.state(), &view.scene.setup.rules);
     let team = state.team_of(player);
     let (at, radius) = (view.px(view.base(player)), rules.core_radius as f32 / 1000.0 * view.tile);
+    if !view.sees(at, 2.0 * radius + view.tile) {
+        return;
+    }
     let colour = colours::team(team);
     let health = state.cores.hp[player.index()] as f32 / rules.core_hp as f32;
     canvas.soft(at + Vec2::splat(0.35 * view.tile), Vec2::splat(radius * 1.5), alpha(INK, 0.75));

@@ -26,6 +26,9 @@ pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
 fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
     let (state, at) = (view.state(), view.px(circle_place(&view.scene.setup.map, circle)));
     let radius = view.scene.setup.rules.circle_radius as f32 / 1000.0 * view.tile;
+    if !view.sees(at, radius + view.line) {
+        return;
+    }
     let width = RIM * view.tile;
     let owner = state.circles.owner[circle];
     let team = state.team_of(owner);
