@@ -184,7 +184,7 @@ fn bots_train_riders_against_archers_and_swordsmen_against_riders() {
         }
         let bot = Bot::new(BotLevel::Hard, PlayerId(0), TickRate::HZ_60);
         let mut trained = [0; 3];
-        for _ in 0..120 {
+        for _ in 0..30 * 60 {
             let mut inputs = TickInputs::idle(world.state().tick(), 2);
             inputs.inputs[0].commands.extend(bot.think(&world).commands);
             world.step(&inputs);
