@@ -95,8 +95,14 @@ const EASY: Skill = Skill {
     lenient_s: 135,
 };
 
-const ONE: Skill =
-    Skill { reaction_ms: 400, period_ms: 800, answers: false, trains_every_ms: 8_300, lenient_s: 0, ..EASY };
+const ONE: Skill = Skill {
+    reaction_ms: 400,
+    period_ms: 1_000,
+    answers: false,
+    trains_every_ms: 8_000,
+    lenient_s: 0,
+    ..EASY
+};
 
 const TWO: Skill = Skill {
     period_ms: 700,
@@ -105,10 +111,10 @@ const TWO: Skill = Skill {
     detachments: 0,
     engage: 6,
     side_steps: false,
-    trains_every_ms: 6_500,
+    trains_every_ms: 6_300,
     ..NORMAL
 };
 
-const FOUR: Skill = Skill { hurt: 5, trains_every_ms: 6_000, ..NORMAL };
+const FOUR: Skill = Skill { hurt: 5, trains_every_ms: 6_200, ..NORMAL };
 
-const HARD: Skill = Skill { period_ms: 400, engage: 11, deep: 0, trains_every_ms: 4_000, ..FOUR };
+const HARD: Skill = Skill { period_ms: 400, engage: 11, deep: 0, trains_every_ms: 4_300, ..FOUR };
