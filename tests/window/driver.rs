@@ -210,14 +210,27 @@ impl Window {
 
     /// Clicks on a control.
     pub(crate) fn click(&self, item: &str) {
-        let find =
-            |shown: &Value| shown["items"].as_array()?.iter().find(|found| found["name"] == item).cloned();
-        let shown = self
-            .wait_for(&format!("item {item}"), |shown| find(shown).is_some() && shown["is_inert"] == false);
-        let rect = find(&shown).expect("waited for")["rect"].clone();
-        let number = |at: usize| rect[at].as_f64().expect("a number");
-        self.point([number(0) + number(2) / 2.0, number(1) + number(3) / 2.0]);
+        let [left, top, width, height] = self.wait_settled(item);
+        self.point([left + width / 2.0, top + height / 2.0]);
         self.press("1");
+    }
+
+    /// Returns the rectangle of a control, once it is the same in two frames: a page that opens is laid out twice.
+    fn wait_settled(&self, item: &str) -> [f64; 4] {
+        let rect = |shown: &Value| {
+            let found = shown["items"].as_array()?.iter().find(|found| found["name"] == item)?;
+            Some([0, 1, 2, 3].map(|at| found["rect"][at].as_f64().expect("a number")))
+        };
+        let is_usable = |shown: &Value| rect(shown).is_some() && shown["is_inert"] == false;
+        let mut last = self.wait_for(&format!("item {item}"), is_usable);
+        loop {
+            let is_later = |shown: &Value| shown["frames"].as_u64() > last["frames"].as_u64();
+            let next = self.wait_for(&format!("item {item}"), |shown| is_later(shown) && is_usable(shown));
+            if rect(&next) == rect(&last) {
+                return rect(&next).expect("waited for");
+            }
+            last = next;
+        }
     }
 
     /// Waits until all input so far has been seen: what comes within one frame may be seen as one.
