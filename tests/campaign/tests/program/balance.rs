@@ -163,7 +163,7 @@ fn json_is_one_value_with_figures_and_lines() {
     let figure = &json["figures"][0];
     assert_eq!(figure["suite"], "levels");
     assert_eq!(figure["line"], "hard v normal");
-    assert_eq!(figure["band"], serde_json::json!([0.8, 1.0]));
+    assert_eq!(figure["band"], serde_json::json!([0.75, 1.0]));
     assert!(
         figure["value"].is_number() && figure["interval"][1].is_number() && figure["verdict"].is_string()
     );
@@ -223,8 +223,9 @@ fn newcomers_have_time_and_win_once_they_train() {
     let options = BalanceOptions { maps, ..options(8, Suite::Newcomers) };
     let report = balance(&options, |_, _| {}).expect("played");
     let judged: Vec<&Figure> = report.figures.iter().filter(|figure| figure.band.is_some()).collect();
-    // Against easy one for each; against normal the share of one who walks, and three comparisons; and that all end.
-    assert_eq!(judged.len(), 2 * (4 + 1 + 3) + 1);
+    // Against easy one for each; against normal the share of one who walks, and three comparisons; the shares of two groups
+    // against five levels; and that all end.
+    assert_eq!(judged.len(), 2 * (4 + 1 + 3 + 5) + 1);
     for figure in judged {
         // Gains take hundreds of matches to tell.
         let holds = figure.name.starts_with("more") || figure.verdict() != Some(Verdict::Fails);
