@@ -111,10 +111,10 @@ const TWO: Skill = Skill {
     detachments: 0,
     engage: 6,
     side_steps: false,
-    trains_every_ms: 6_300,
+    trains_every_ms: 6_500,
     ..NORMAL
 };
 
-const FOUR: Skill = Skill { hurt: 5, trains_every_ms: 6_200, ..NORMAL };
+const FOUR: Skill = Skill { hurt: 5, trains_every_ms: 6_000, ..NORMAL };
 
-const HARD: Skill = Skill { period_ms: 400, engage: 11, deep: 0, trains_every_ms: 4_300, ..FOUR };
+const HARD: Skill = Skill { period_ms: 400, engage: 11, deep: 0, trains_every_ms: 4_000, ..FOUR };

@@ -33,6 +33,7 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     let (state, rules) = (view.state(), &view.scene.setup.rules);
     let team = state.team_of(player);
     let (at, radius) = (view.px(view.base(player)), rules.core_radius as f32 / 1000.0 * view.tile);
+    // Nothing reaches farther: shadow, gauge, shell, flames.
     if !view.sees(at, 2.0 * radius + view.tile) {
         return;
     }

@@ -16,6 +16,8 @@ const RIM: f32 = 0.3;
 const TICKS: u16 = 24;
 /// Maximum number of signs in a row.
 const SIGNS_MAX: usize = 8;
+/// Reach of the signs around the middle of a circle, in tiles: a small circle of own rules does not contain them.
+const SIGNS_REACH: f32 = 2.6;
 
 pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
     for circle in 0..view.state().circles.len() {
@@ -26,7 +28,7 @@ pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
 fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
     let (state, at) = (view.state(), view.px(circle_place(&view.scene.setup.map, circle)));
     let radius = view.scene.setup.rules.circle_radius as f32 / 1000.0 * view.tile;
-    if !view.sees(at, radius + view.line) {
+    if !view.sees(at, (radius + view.line).max(SIGNS_REACH * view.tile)) {
         return;
     }
     let width = RIM * view.tile;

@@ -18,7 +18,7 @@ const SEAT_BIAS: [f64; 2] = [0.48, 0.52];
 /// The share of one hero against the other, both with the same army.
 const HEROES: [f64; 2] = [0.45, 0.55];
 /// Hard's share against normal.
-const HARD: [f64; 2] = [0.75, 1.0];
+const HARD: [f64; 2] = [0.80, 1.0];
 /// Normal's share against easy.
 const NORMAL: [f64; 2] = [0.95, 1.0];
 /// A level's share against the one below.
@@ -37,8 +37,8 @@ const WALKS_NORMAL: [f64; 2] = [0.0, 0.50];
 const SENDS_MORE: [f64; 2] = [0.05, 1.0];
 /// The same of one with two groups.
 const DIVIDES_MORE: [f64; 2] = [0.15, 1.0];
-/// How much more or less than their share of [`two_groups`] those with two groups win.
-const TWO_GROUPS_OFF: f64 = 0.08;
+/// Half the width of the bands of two groups against a level.
+const TWO_GROUPS_HALF: f64 = 0.08;
 /// How much more or less one wins who repeats orders.
 const INSISTS_MORE: [f64; 2] = [-0.03, 0.03];
 /// The share of an army's best counter.
@@ -235,7 +235,7 @@ impl Played<'_> {
         self.figure("the player wins", self.side_share(0), is_hard.then_some(LADDER))
     }
 
-    /// Returns the band of those with two groups against the level of this line.
+    /// Returns the band of the player with two groups against the level of this line.
     fn two_groups(&self) -> Option<[f64; 2]> {
         let BoutPlayer::Bot(level) = self.line.line_ups[0][1].player else { return None };
         let share = match level {
@@ -246,7 +246,7 @@ impl Played<'_> {
             BotLevel::Four => 0.45,
             BotLevel::Hard => 0.30,
         };
-        Some([share - TWO_GROUPS_OFF, share + TWO_GROUPS_OFF])
+        Some([share - TWO_GROUPS_HALF, share + TWO_GROUPS_HALF])
     }
 
     fn is_against_normal(&self) -> bool {

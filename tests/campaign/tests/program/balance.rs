@@ -163,7 +163,7 @@ fn json_is_one_value_with_figures_and_lines() {
     let figure = &json["figures"][0];
     assert_eq!(figure["suite"], "levels");
     assert_eq!(figure["line"], "hard v normal");
-    assert_eq!(figure["band"], serde_json::json!([0.75, 1.0]));
+    assert_eq!(figure["band"], serde_json::json!([0.8, 1.0]));
     assert!(
         figure["value"].is_number() && figure["interval"][1].is_number() && figure["verdict"].is_string()
     );
