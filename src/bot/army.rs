@@ -223,12 +223,14 @@ fn wanted_kind(view: &View<'_>) -> KindId {
 }
 
 /// Returns the attack that does best against the enemies in view: of ten minions, six bows if most enemies carry
-/// swords, else four, and only two if most of those with a sword run bows down.
+/// swords, else four, and only two if most of those with a sword run bows down. A hero with a bow counts as one of the
+/// bows, since somebody must stand in front of him too.
 fn wanted_attack(view: &View<'_>) -> AttackBehaviour {
     use AttackBehaviour::{Archer, Swordsman};
     let foes = |attack| view.foes().filter(|&foe| view.attack(foe) == attack).count();
     let runners = view.foes().filter(|&foe| view.is_runner(foe)).count();
-    let own = |attack| view.minions.iter().filter(|&&row| view.attack(row) == attack).count();
+    let bow = view.hero.filter(|&hero| view.attack(hero) == Archer);
+    let own = |attack| view.minions.iter().chain(&bow).filter(|&&row| view.attack(row) == attack).count();
     let tenths = if runners * 2 > foes(Swordsman) {
         2
     } else if foes(Swordsman) > foes(Archer) {

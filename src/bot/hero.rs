@@ -9,6 +9,8 @@ use sim::{AttackBehaviour, Command, Order, Target, UnitId};
 const NEAR: i32 = 9;
 /// Units of his side within this distance fight beside him: bows stand behind a sword and shoot past it.
 const SUPPORT: i32 = 13;
+/// Distance within which a hero with a bow attacks enemies, in tiles: two more than his reach.
+const SHOT: i32 = 10;
 /// Distances between which he dashes at his enemy, in tiles.
 const CHARGE: (i32, i32) = (3, 7);
 
@@ -22,7 +24,7 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
         return;
     }
     raise_banner(view, orders, at);
-    let foe = view.weakest_foe(at, view.skill.engage).filter(|_| view.skill.is_tactical && plan.is_bold);
+    let foe = view.weakest_foe(at, engagement(view, hero)).filter(|_| view.skill.is_tactical && plan.is_bold);
     // With nothing else to do it paces up and down, so that a person can see it is active.
     let waits = foe.is_none() && view.is_refresh() && is_within(at, plan.main, 3);
     if waits {
@@ -39,6 +41,14 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
             }
         }
         None => go(view, orders, hero, pace(view, plan, hero)),
+    }
+}
+
+/// Returns the distance within which the hero attacks enemies, in tiles.
+fn engagement(view: &View<'_>, hero: usize) -> i32 {
+    match view.attack(hero) {
+        AttackBehaviour::Swordsman => view.skill.engage,
+        AttackBehaviour::Archer => SHOT,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reflexes of a bot: its hero dodges attacks and arrows.
+//! Reflexes of a bot: a hero with a sword dodges attacks and arrows.
 
 use super::Bot;
 use super::view::{is_within, seat_from};
@@ -12,13 +12,15 @@ const ARC: u16 = 0x1400;
 /// Arrows farther away than this are ignored, in milliseconds of flight.
 const SOON_MS: u32 = 600;
 
-/// Returns the direction in which the hero dodges the next hit, if one is coming.
+/// Returns the direction in which the hero dodges the next hit, if one is coming. A hero with a bow does not: he would
+/// evade nearly every arrow from where he shoots, and an army of bows with him would beat any hero with a sword.
 pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
-    let (skill, state) = (bot.skill(), world.state());
-    if !skill.side_steps {
+    let state = world.state();
+    let hero = state.hero(bot.player)?;
+    if !bot.skill().side_steps || world.unit_rules(hero).attack == AttackBehaviour::Archer {
         return None;
     }
-    let at = state.position(state.hero(bot.player)?);
+    let at = state.position(hero);
     let way = from_arrows(world, bot, at).or_else(|| from_blows(world, bot, at))?;
     Some(Direction::eighth((way.0.wrapping_add(0x1000) >> 13) as u8))
 }

@@ -4,8 +4,8 @@ use super::BotLevel;
 
 /// Skill of a level.
 ///
-/// A quick reaction decides little between bots, but much against a player with two groups: all levels but the easy one
-/// react after 400 ms, so that their order is the same for bots and people.
+/// A quick reaction decides little between bots, but much against a player with two groups: the levels from 1 to 4 react
+/// after 400 ms and the hard one after 200, so that their order is the same for bots and people.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
     /// Reaction time, in milliseconds; at least 100 by contract.
@@ -23,18 +23,19 @@ pub(super) struct Skill {
     /// Percent of the enemy's strength below which its army retreats to gather, and from which it advances
     /// again.
     pub(super) gather: (i32, i32),
-    /// Distance within which its hero attacks enemies, in tiles.
+    /// Distance within which its hero, if it has a sword, attacks enemies, in tiles.
     pub(super) engage: i32,
     /// Percent of the enemy's strength from which it attacks a core at the beginning.
     pub(super) push: i32,
     /// Percent of the enemy's strength from which it values circles behind the enemy's lines like any other.
     pub(super) deep: i32,
-    /// Percent of hit points below which its hero retreats, and from which it returns.
+    /// Percent of hit points below which its hero retreats.
     pub(super) hurt: i32,
+    /// Percent of hit points from which a hero that has retreated returns.
     pub(super) well: i32,
-    /// Its hero leaves a fight in which its side has less than this percent of the enemies' strength there.
+    /// Percent of the enemies' strength in a fight below which its hero leaves it.
     pub(super) flight: i32,
-    /// Whether its hero dodges attacks and arrows.
+    /// Whether its hero, if it has a sword, dodges attacks and arrows.
     pub(super) side_steps: bool,
     /// Minimum time between two minions that it trains, in milliseconds; 0 if supply alone decides.
     pub(super) trains_every_ms: u32,
@@ -115,6 +116,17 @@ const TWO: Skill = Skill {
     ..NORMAL
 };
 
-const FOUR: Skill = Skill { hurt: 5, trains_every_ms: 6_000, ..NORMAL };
+const FOUR: Skill = Skill { gather: (30, 30), hurt: 5, trains_every_ms: 6_000, ..NORMAL };
 
-const HARD: Skill = Skill { period_ms: 400, engage: 11, deep: 0, trains_every_ms: 4_000, ..FOUR };
+const HARD: Skill = Skill {
+    reaction_ms: 200,
+    period_ms: 450,
+    gather: (30, 30),
+    engage: 11,
+    push: 150,
+    deep: 0,
+    hurt: 9,
+    flight: 20,
+    trains_every_ms: 2_500,
+    ..NORMAL
+};
