@@ -9,8 +9,6 @@ use sim::{AttackBehaviour, Command, Order, Target, UnitId};
 const NEAR: i32 = 9;
 /// Units of his side within this distance fight beside him: bows stand behind a sword and shoot past it.
 const SUPPORT: i32 = 13;
-/// Distance within which a hero with a bow attacks enemies, in tiles: two more than his reach.
-const SHOT: i32 = 10;
 /// Distances between which he dashes at his enemy, in tiles.
 const CHARGE: (i32, i32) = (3, 7);
 
@@ -47,8 +45,8 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
 /// Returns the distance within which the hero attacks enemies, in tiles.
 fn engagement(view: &View<'_>, hero: usize) -> i32 {
     match view.attack(hero) {
-        AttackBehaviour::Swordsman => view.skill.engage,
-        AttackBehaviour::Archer => SHOT,
+        AttackBehaviour::Swordsman => view.skill.engage.0,
+        AttackBehaviour::Archer => view.skill.engage.1,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reflexes of a bot: a hero with a sword dodges attacks and arrows.
+//! Reflexes of a bot: its hero dodges attacks and arrows.
 
 use super::Bot;
 use super::view::{is_within, seat_from};
@@ -11,16 +11,17 @@ const CLEAR: Fx = Fx::from_bits(49_152);
 const ARC: u16 = 0x1400;
 /// Arrows farther away than this are ignored, in milliseconds of flight.
 const SOON_MS: u32 = 600;
+/// Arrows nearer than this are ignored by a hero with a bow, in milliseconds of flight: he finishes his shot. Without this
+/// the quickest bots evade nearly every arrow, and an army of bows with such a hero beats every hero with a sword.
+const SHOT_MS: u32 = 420;
 
-/// Returns the direction in which the hero dodges the next hit, if one is coming. A hero with a bow does not: he would
-/// evade nearly every arrow from where he shoots, and an army of bows with him would beat any hero with a sword.
+/// Returns the direction in which the hero dodges the next hit, if one is coming.
 pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
     let state = world.state();
-    let hero = state.hero(bot.player)?;
-    if !bot.skill().side_steps || world.unit_rules(hero).attack == AttackBehaviour::Archer {
+    if !bot.skill().side_steps {
         return None;
     }
-    let at = state.position(hero);
+    let at = state.position(state.hero(bot.player)?);
     let way = from_arrows(world, bot, at).or_else(|| from_blows(world, bot, at))?;
     Some(Direction::eighth((way.0.wrapping_add(0x1000) >> 13) as u8))
 }
@@ -34,6 +35,13 @@ fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     first.map(|(_, way)| way)
 }
 
+/// Returns the least number of ticks before its hit in which an arrow can still be dodged.
+fn soonest(world: &World, bot: &Bot) -> u32 {
+    let hero = world.state().hero(bot.player);
+    let has_bow = hero.is_some_and(|hero| world.unit_rules(hero).attack == AttackBehaviour::Archer);
+    if has_bow { bot.reaction().max(bot.rate.ticks_in_ms(SHOT_MS)) } else { bot.reaction() }
+}
+
 /// Predicts when an arrow will hit a hero that stays at `at`, in ticks, with the tie-break and the direction out of
 /// its path. `None` if it misses, or comes too soon or too late to react.
 fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i64, u8), Angle)> {
@@ -45,7 +53,7 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
     let px = bits(at.x) - bits(arrows.x[arrow]) - vx * age;
     let py = bits(at.y) - bits(arrows.y[arrow]) - vy * age;
     let ticks = (px * vx + py * vy) / (vx * vx + vy * vy).max(1);
-    let in_time = i64::from(bot.reaction())..=i64::from(bot.rate.ticks_in_ms(SOON_MS));
+    let in_time = i64::from(soonest(world, bot))..=i64::from(bot.rate.ticks_in_ms(SOON_MS));
     if !in_time.contains(&ticks) || state.clock().plus(ticks as u32) > arrows.dies_at[arrow] {
         return None;
     }

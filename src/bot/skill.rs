@@ -5,7 +5,7 @@ use super::BotLevel;
 /// Skill of a level.
 ///
 /// A quick reaction decides little between bots, but much against a player with two groups: the levels from 1 to 4 react
-/// after 400 ms and the hard one after 200, so that their order is the same for bots and people.
+/// after 400 ms and the hard one after 110, so that their order is the same for bots and people.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
     /// Reaction time, in milliseconds; at least 100 by contract.
@@ -23,8 +23,8 @@ pub(super) struct Skill {
     /// Percent of the enemy's strength below which its army retreats to gather, and from which it advances
     /// again.
     pub(super) gather: (i32, i32),
-    /// Distance within which its hero, if it has a sword, attacks enemies, in tiles.
-    pub(super) engage: i32,
+    /// Distance within which its hero attacks enemies, in tiles: with a sword, and with a bow.
+    pub(super) engage: (i32, i32),
     /// Percent of the enemy's strength from which it attacks a core at the beginning.
     pub(super) push: i32,
     /// Percent of the enemy's strength from which it values circles behind the enemy's lines like any other.
@@ -35,7 +35,7 @@ pub(super) struct Skill {
     pub(super) well: i32,
     /// Percent of the enemies' strength in a fight below which its hero leaves it.
     pub(super) flight: i32,
-    /// Whether its hero, if it has a sword, dodges attacks and arrows.
+    /// Whether its hero dodges attacks and arrows.
     pub(super) side_steps: bool,
     /// Minimum time between two minions that it trains, in milliseconds; 0 if supply alone decides.
     pub(super) trains_every_ms: u32,
@@ -66,7 +66,7 @@ const NORMAL: Skill = Skill {
     answers: true,
     detachments: 1,
     gather: (50, 60),
-    engage: 8,
+    engage: (8, 8),
     push: 420,
     deep: 350,
     hurt: 10,
@@ -85,7 +85,7 @@ const EASY: Skill = Skill {
     answers: true,
     detachments: 0,
     gather: (0, 0),
-    engage: 0,
+    engage: (0, 0),
     push: 450,
     deep: 400,
     hurt: 0,
@@ -110,22 +110,22 @@ const TWO: Skill = Skill {
     focuses: false,
     answers: false,
     detachments: 0,
-    engage: 6,
+    engage: (6, 6),
     side_steps: false,
     trains_every_ms: 6_500,
     ..NORMAL
 };
 
-const FOUR: Skill = Skill { gather: (30, 30), hurt: 5, trains_every_ms: 6_000, ..NORMAL };
+const FOUR: Skill = Skill { gather: (30, 30), engage: (9, 8), hurt: 8, trains_every_ms: 5_000, ..NORMAL };
 
 const HARD: Skill = Skill {
-    reaction_ms: 200,
-    period_ms: 450,
+    reaction_ms: 110,
+    period_ms: 500,
     gather: (30, 30),
-    engage: 11,
+    engage: (11, 9),
     push: 150,
     deep: 0,
-    hurt: 9,
+    hurt: 8,
     flight: 20,
     trains_every_ms: 2_500,
     ..NORMAL

@@ -7,7 +7,7 @@ use crate::arena::{Arena, Ended, fails, run};
 /// Copies of built-in rules and of a map with other names and content, written into this folder.
 pub(crate) fn own_files(folder: &Path) -> [String; 2] {
     [
-        ("rules/standard", "swift", "score_to_win = 850", "score_to_win = 300"),
+        ("rules/standard", "swift", "score_to_win = 900", "score_to_win = 300"),
         ("maps/duel", "ridge", "circles = [", "circles = [[5, 3], [-5, -3], "),
     ]
     .map(|(asset, name, old, new)| own_file(folder, asset, name, (old, new)))
@@ -121,7 +121,7 @@ fn guests_of_a_server_follow_it_from_map_to_map() {
 fn files_with_a_built_in_name_and_other_content_are_refused() {
     let home = tempfile::tempdir().expect("a folder");
     let rules =
-        own_file(home.path(), "rules/standard", "standard", ("score_to_win = 850", "score_to_win = 300"));
+        own_file(home.path(), "rules/standard", "standard", ("score_to_win = 900", "score_to_win = 300"));
     let map =
         own_file(home.path(), "maps/duel", "tutorial", ("circles = [", "circles = [[5, 3], [-5, -3], "));
     for (flag, file) in [("--rules", &rules), ("--map", &map)] {
@@ -130,7 +130,7 @@ fn files_with_a_built_in_name_and_other_content_are_refused() {
     }
     // The same content is no fault.
     let copy =
-        own_file(home.path(), "rules/standard", "standard", ("score_to_win = 850", "score_to_win = 850"));
+        own_file(home.path(), "rules/standard", "standard", ("score_to_win = 900", "score_to_win = 900"));
     let words = ["check", "--virtual", "--ticks=60", "--rules", &copy];
     assert_eq!(run(home.path(), &words).code, Some(0));
 }

@@ -173,7 +173,7 @@ fn an_injection_that_plants_nothing_is_an_error() {
 fn a_match_that_ends_before_its_injection_is_an_error() {
     let home = home();
     let own = edited(home.path(), "assets/rules/standard.toml", "name = \"standard\"", "name = \"own\"");
-    let rules = edited(home.path(), &own, "score_to_win = 850", "score_to_win = 1");
+    let rules = edited(home.path(), &own, "score_to_win = 900", "score_to_win = 1");
     for kind in
         [&["check"][..], &["check", "--virtual"], &["check", "--virtual", "--architecture=client-server"]]
     {

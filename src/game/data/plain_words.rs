@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn numbers_too_long_for_the_parser_and_pairs_are_explained() {
-        let error = rules_error("score_to_win = 850", &format!("score_to_win = {}", "9".repeat(60)));
+        let error = rules_error("score_to_win = 900", &format!("score_to_win = {}", "9".repeat(60)));
         assert!(error.ends_with("score_to_win: the number is out of range"), "{error}");
         let pair = in_plain_words("invalid length 1, expected a tuple of size 2");
         assert_eq!(pair, "invalid length 1, expected two numbers, such as [1, 2]");

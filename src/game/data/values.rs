@@ -159,7 +159,7 @@ mod tests {
             ("[470]", "invalid type: sequence, expected a whole number from "),
             (&huge, &format!("{huge} is not from ")),
         ] {
-            let error = rules_error("score_to_win = 850", &format!("score_to_win = {to}"));
+            let error = rules_error("score_to_win = 900", &format!("score_to_win = {to}"));
             assert!(error.contains(&format!("score_to_win: {says}")), "{error}");
         }
         for (to, says) in [

@@ -29,7 +29,7 @@ pub(super) const TRACE: &str = "trace";
 /// Total sizes of the fighting armies, and the size that is also played by more than two players.
 const ARMIES: [u32; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
 const ARMIES_OF_SEVERAL: u32 = 1_000;
-/// Score that wins the matches between bots, of 850 in the standard rules.
+/// Score that wins the matches between bots, of 900 in the standard rules.
 const SHORT_SCORE: u32 = 200;
 /// Rate of a slow upstream, in kbit/s.
 const SLOW_UPSTREAM_KBIT_S: u32 = 48;
