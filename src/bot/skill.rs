@@ -4,8 +4,8 @@ use super::BotLevel;
 
 /// Skill of a level.
 ///
-/// A quick reaction decides little between bots, but much against a player with two groups: the levels from 1 to 4 react
-/// after 400 ms and the hard one after 110, so that their order is the same for bots and people.
+/// A quick reaction pays most against a player with two groups, and lets heroes dodge blows: only the hard level has one.
+/// The levels from 1 to 4 react after 400 ms, and differ in what they decide.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
     /// Reaction time, in milliseconds; at least 100 by contract.
