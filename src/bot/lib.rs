@@ -39,10 +39,11 @@ pub enum BotLevel {
     /// Focuses fire, counters the enemy's mix, sends a few minions to open circles, and its hero dodges attacks for which
     /// it has time.
     Normal,
-    /// Like normal, but faster, and attacks with a smaller advantage.
+    /// Like normal, but trains faster, gathers only when it is far weaker, and its hero with a sword goes farther for
+    /// enemies.
     #[serde(rename = "4")]
     Four,
-    /// Like that, but faster still: its hero dodges every attack it can.
+    /// Like that, but trains faster still, attacks a core early, and reacts quickly: its hero dodges blows, too.
     Hard,
 }
 

@@ -1,5 +1,7 @@
 //! Reflexes of a bot: its hero dodges attacks and arrows.
 
+use std::ops::RangeInclusive;
+
 use super::Bot;
 use super::view::{is_within, seat_from};
 use sim::math::{Angle, Fx, Vec2, dist2, square};
@@ -17,34 +19,40 @@ const SHOT_MS: u32 = 420;
 
 /// Returns the direction in which the hero dodges the next hit, if one is coming.
 pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
-    let state = world.state();
     if !bot.skill().side_steps {
         return None;
     }
-    let at = state.position(state.hero(bot.player)?);
-    let way = from_arrows(world, bot, at).or_else(|| from_blows(world, bot, at))?;
+    let hero = world.state().hero(bot.player)?;
+    let way = from_arrows(world, bot, hero).or_else(|| from_blows(world, bot, hero))?;
     Some(Direction::eighth((way.0.wrapping_add(0x1000) >> 13) as u8))
 }
 
 /// Returns a direction perpendicular to the path of the first arrow that would hit.
-fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
+fn from_arrows(world: &World, bot: &Bot, hero: usize) -> Option<Angle> {
     let state = world.state();
+    let least_ms = match world.unit_rules(hero).attack {
+        AttackBehaviour::Swordsman => 0,
+        AttackBehaviour::Archer => SHOT_MS,
+    };
+    let soonest = bot.reaction().max(bot.rate.ticks_in_ms(least_ms));
+    let in_time = i64::from(soonest)..=i64::from(bot.rate.ticks_in_ms(SOON_MS));
     let hostile = |&arrow: &usize| state.team_of(state.projectiles.owner[arrow]) != state.team_of(bot.player);
     let arrows = (0..state.projectiles.len()).filter(hostile);
-    let first = arrows.filter_map(|arrow| meeting(world, bot, at, arrow)).min_by_key(|meeting| meeting.0);
+    let at = state.position(hero);
+    let first =
+        arrows.filter_map(|arrow| meeting(world, bot, at, arrow, &in_time)).min_by_key(|meeting| meeting.0);
     first.map(|(_, way)| way)
 }
 
-/// Returns the least number of ticks before its hit in which an arrow can still be dodged.
-fn soonest(world: &World, bot: &Bot) -> u32 {
-    let hero = world.state().hero(bot.player);
-    let has_bow = hero.is_some_and(|hero| world.unit_rules(hero).attack == AttackBehaviour::Archer);
-    if has_bow { bot.reaction().max(bot.rate.ticks_in_ms(SHOT_MS)) } else { bot.reaction() }
-}
-
 /// Predicts when an arrow will hit a hero that stays at `at`, in ticks, with the tie-break and the direction out of
-/// its path. `None` if it misses, or comes too soon or too late to react.
-fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i64, u8), Angle)> {
+/// its path. `None` if it misses, or not within the ticks `in_time`.
+fn meeting(
+    world: &World,
+    bot: &Bot,
+    at: Vec2,
+    arrow: usize,
+    in_time: &RangeInclusive<i64>,
+) -> Option<((i64, i64, u8), Angle)> {
     let (state, arrows) = (world.state(), &world.state().projectiles);
     let bits = |v: Fx| i64::from(v.to_bits());
     let age = i64::from(state.clock().since(arrows.born_at[arrow]));
@@ -53,7 +61,6 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
     let px = bits(at.x) - bits(arrows.x[arrow]) - vx * age;
     let py = bits(at.y) - bits(arrows.y[arrow]) - vy * age;
     let ticks = (px * vx + py * vy) / (vx * vx + vy * vy).max(1);
-    let in_time = i64::from(soonest(world, bot))..=i64::from(bot.rate.ticks_in_ms(SOON_MS));
     if !in_time.contains(&ticks) || state.clock().plus(ticks as u32) > arrows.dies_at[arrow] {
         return None;
     }
@@ -67,8 +74,9 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
 }
 
 /// Returns a direction away from the nearest sword that is raised against the hero.
-fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
+fn from_blows(world: &World, bot: &Bot, hero: usize) -> Option<Angle> {
     let state = world.state();
+    let at = state.position(hero);
     let (units, team) = (&state.units, state.team_of(bot.player));
     let latest = state.clock().plus(bot.reaction() + bot.rate.ticks_in_ms(50));
     let raised = (0..units.len()).filter(|&row| {

@@ -201,3 +201,40 @@ fn bots_train_riders_against_archers_and_swordsmen_against_riders() {
     assert!(rider[0] > rider[1] && rider[2] == 0, "against riders: {rider:?}");
     assert!(sword[1] >= 3 && sword[2] == 0, "against swordsmen: {sword:?}");
 }
+
+/// Returns the ticks before its hit at which the hard bot of `player` would dodge the arrow of an archer, while its hero
+/// stands still.
+fn dodges(player: u8) -> Vec<u32> {
+    let mut setup = setup("standard", "standard", 1, 60, true);
+    let mut rules = (*setup.rules).clone();
+    rules.minions.iter_mut().for_each(|minion| minion.start = 0);
+    setup.rules = std::sync::Arc::new(rules);
+    let mut world = World::new(setup);
+    let (player, enemy) = (PlayerId(player), PlayerId(1 - player));
+    let hero = world.state().hero(player).expect("a hero");
+    let (at, hp) = (world.state().position(hero), world.state().units.hp[hero]);
+    // Out of reach of a hero with a bow, toward the middle.
+    let apart = Fx::from_num(if player == PlayerId(0) { 8.5 } else { -8.5 });
+    let archer = sim::math::Vec2 { x: at.x + apart, y: at.y };
+    world.spawn_minion(enemy, KindId(1), archer).expect("room");
+    let bot = Bot::new(BotLevel::Hard, player, TickRate::HZ_60);
+    let mut dodged = Vec::new();
+    while world.state().hero(player).is_some_and(|hero| world.state().units.hp[hero] == hp) {
+        let now = world.state().tick();
+        assert!(now < Tick(300), "no arrow hits");
+        if bot.think(&world).hero.walk.is_some() {
+            dodged.push(now.0);
+        }
+        world.step(&TickInputs::idle(now, 2));
+    }
+    let hit = world.state().tick().0;
+    dodged.into_iter().map(|tick| hit - tick).collect()
+}
+
+#[test]
+fn a_hero_with_a_bow_dodges_arrows_only_from_afar() {
+    let [sword, bow] = [0, 1].map(dodges);
+    // 110 and 420 ms, less the way that an arrow does not fly, since it hits the edge of the hero.
+    assert!(sword.iter().min().is_some_and(|&least| least <= 7), "{sword:?}");
+    assert!(bow.iter().min().is_some_and(|&least| (20..=26).contains(&least)), "{bow:?}");
+}
