@@ -202,8 +202,8 @@ fn bots_train_riders_against_archers_and_swordsmen_against_riders() {
     assert!(sword[1] >= 3 && sword[2] == 0, "against swordsmen: {sword:?}");
 }
 
-/// Returns the ticks before its hit at which the hard bot of `player` would dodge the arrow of an archer, while its hero
-/// stands still.
+/// Returns the ticks before its hit at which the hard bot of `player` would dodge the arrow of an archer, if its hero did
+/// not move.
 fn dodges(player: u8) -> Vec<u32> {
     let mut setup = setup("standard", "standard", 1, 60, true);
     let mut rules = (*setup.rules).clone();
