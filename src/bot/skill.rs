@@ -5,7 +5,9 @@ use super::BotLevel;
 /// Skill of a level.
 ///
 /// A quick reaction pays most against a player with two groups, and lets heroes dodge blows: only the hard level has one.
-/// The levels from 1 to 4 react after 400 ms, and differ in what they decide.
+/// The levels from 1 to 4 react after 400 ms, and differ in what they decide. When a hero leaves a fight and when it
+/// returns (`hurt`, `well`) decides more between two bots than against a player with two groups, how often a bot trains
+/// less: together they set the two kinds of strength apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
     /// Reaction time, in milliseconds; at least 100 by contract.
@@ -69,11 +71,11 @@ const NORMAL: Skill = Skill {
     engage: (8, 8),
     push: 420,
     deep: 350,
-    hurt: 10,
-    well: 40,
+    hurt: 12,
+    well: 30,
     flight: 30,
     side_steps: true,
-    trains_every_ms: 6_400,
+    trains_every_ms: 6_500,
     lenient_s: 0,
 };
 
@@ -92,13 +94,13 @@ const EASY: Skill = Skill {
     well: 0,
     flight: 0,
     side_steps: false,
-    trains_every_ms: 25_000,
+    trains_every_ms: 23_200,
     lenient_s: 135,
 };
 
 const ONE: Skill = Skill {
     reaction_ms: 400,
-    period_ms: 1_000,
+    period_ms: 1_400,
     answers: false,
     trains_every_ms: 8_000,
     lenient_s: 0,
@@ -110,23 +112,25 @@ const TWO: Skill = Skill {
     focuses: false,
     answers: false,
     detachments: 0,
-    engage: (6, 6),
+    engage: (7, 7),
+    hurt: 20,
+    well: 60,
     side_steps: false,
-    trains_every_ms: 6_500,
+    trains_every_ms: 5_800,
     ..NORMAL
 };
 
-const FOUR: Skill = Skill { gather: (30, 30), engage: (9, 8), hurt: 8, trains_every_ms: 5_000, ..NORMAL };
+const FOUR: Skill = Skill { gather: (40, 45), engage: (9, 8), hurt: 8, trains_every_ms: 5_600, ..NORMAL };
 
 const HARD: Skill = Skill {
-    reaction_ms: 110,
-    period_ms: 500,
+    reaction_ms: 200,
     gather: (30, 30),
-    engage: (11, 9),
-    push: 150,
-    deep: 0,
-    hurt: 8,
+    engage: (11, 10),
+    push: 700,
+    deep: 100,
+    hurt: 10,
+    well: 10,
     flight: 20,
-    trains_every_ms: 2_500,
+    trains_every_ms: 2_600,
     ..NORMAL
 };

@@ -263,7 +263,7 @@ fn an_opponent_of_the_ladder_brings_map_rules_teams_and_bots() {
     let home = home();
     let file = |name: &str| home.path().join(format!("{name}.mra")).to_str().expect("text").to_owned();
     for (opponent, map, rules, names, teams) in [
-        ("7", "standard", "dusk", &["Ann", "Falk"][..], &[0, 1][..]),
+        ("8", "standard", "dusk", &["Ann", "Falk"][..], &[0, 1][..]),
         ("ida and uno", "quad", "standard", &["Ann", "Ida", "Finn", "Uno"], &[0, 1, 0, 1]),
     ] {
         let record = file(map);
