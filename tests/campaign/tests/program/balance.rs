@@ -128,7 +128,7 @@ fn four_seats_play_alone_and_in_teams() {
 fn a_bout_is_the_match_that_two_processes_play() {
     let home = tempfile::tempdir().expect("a folder");
     let fixed = ["--headless", "--json", "--bot=hard", "--input-delay=6", "--record=off"];
-    let mut words = vec!["host", "--port=0", "--no-discovery", "--seed=7", "--ticks=600", "--hero=archer"];
+    let mut words = vec!["host", "--port=0", "--no-discovery", "--seed=7", "--ticks=1200", "--hero=archer"];
     words.extend(fixed);
     let host = Arena::run(home.path(), &words);
     let address = format!("127.0.0.1:{}", host.port());
@@ -137,7 +137,7 @@ fn a_bout_is_the_match_that_two_processes_play() {
     let guest = run(home.path(), &words);
     let sides = [seat(ARCHER, BotLevel::Hard, 0), seat(SWORDSMAN, BotLevel::Hard, 1)];
     let mut bout = BoutRun::new(&bout(data::map("standard").expect("built in"), 7, &sides));
-    for _ in 0..600 {
+    for _ in 0..1_200 {
         bout.step();
     }
     assert!(bout.world().state().players.commands.iter().all(|&commands| commands > 20));
