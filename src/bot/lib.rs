@@ -43,8 +43,8 @@ pub enum BotLevel {
     /// enemies.
     #[serde(rename = "4")]
     Four,
-    /// Like that, but trains faster still, is not afraid of circles behind the enemy's lines, attacks a core only when it is
-    /// far stronger, and reacts quickly: its hero dodges blows, too.
+    /// Like that, but trains faster still, goes for circles behind the enemy's lines from equal strength on, attacks a core
+    /// only when it is far stronger, and reacts quickly.
     Hard,
 }
 

@@ -4,10 +4,12 @@ use super::BotLevel;
 
 /// Skill of a level.
 ///
-/// A quick reaction pays most against a player with two groups, and lets heroes dodge blows: only the hard level has one.
-/// The levels from 1 to 4 react after 400 ms, and differ in what they decide. When a hero leaves a fight and when it
-/// returns (`hurt`, `well`) decides more between two bots than against a player with two groups, how often a bot trains
-/// less: together they set the two kinds of strength apart.
+/// A quick reaction pays most against a player with two groups: only the hard level has one. The levels from 1 to 4 react
+/// after 400 ms, and differ in what they decide. No level is quick enough to dodge a blow of the standard rules, which
+/// falls within 250 ms; rules with a longer windup leave them the time.
+///
+/// `hurt` and `well` weigh more in a match of two bots than against a player with two groups; `trains_every_ms` weighs
+/// alike in both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
     /// Reaction time, in milliseconds; at least 100 by contract.
