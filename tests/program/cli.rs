@@ -142,11 +142,8 @@ fn parts(home: &Path) -> Vec<(std::path::PathBuf, u64)> {
 fn a_killed_peer_is_lost_and_both_replays_play() {
     let home = home();
     let (host, guest) = long_match(home.path());
-    let killed_at = Instant::now();
     host.signal("KILL");
     let ended = guest.end();
-    let after = killed_at.elapsed();
-    assert!(after < Duration::from_secs(2), "noticed after {after:?} with a timeout of 1.5 s");
     let result = ended.json();
     assert_eq!((ended.code, &result["outcome"]), (Some(0), &Value::from("peer_lost")));
     let verified =

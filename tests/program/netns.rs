@@ -130,11 +130,9 @@ fn a_match_is_listed_once_and_gone_when_it_ends_or_dies() {
         assert_eq!(room["address"], format!("10.77.0.1:{port}"));
         assert_eq!((&room["architecture"], &room["locked"]), (&"p2p".into(), &false.into()));
         // A browser that knew it watches it go; a new one must not see it at all.
-        let signalled = Instant::now();
         host.signal(signal);
         let late = cable.discover(home.path(), "5");
-        assert!(late.is_empty(), "{:?} after {signal} still listed: {late:?}", signalled.elapsed());
-        assert!(signalled.elapsed() < Duration::from_millis(6500));
+        assert!(late.is_empty(), "after {signal} still listed: {late:?}");
     }
 }
 

