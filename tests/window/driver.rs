@@ -215,6 +215,16 @@ impl Window {
         self.press("1");
     }
 
+    /// Clicks on a control, and holds the button for a while.
+    pub(crate) fn click_slowly(&self, item: &str) {
+        let [left, top, width, height] = self.wait_settled(item);
+        self.point([left + width / 2.0, top + height / 2.0]);
+        self.display.xdotool(&["mousedown", "1"]);
+        sleep(Duration::from_millis(1500));
+        self.display.xdotool(&["mouseup", "1"]);
+        self.next_frame();
+    }
+
     /// Returns the rectangle of a control, once it is the same in two frames: a page that opens is laid out twice.
     fn wait_settled(&self, item: &str) -> [f64; 4] {
         let rect = |shown: &Value| {

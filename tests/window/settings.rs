@@ -36,7 +36,7 @@ fn settings_are_kept() {
     window.click("settings");
     window.picture("general");
     window.click("frames 60");
-    window.click("flashes off");
+    window.click_slowly("flashes off");
     window.click("shakes off");
     window.click("picture minimal");
     window.click("volume the match");

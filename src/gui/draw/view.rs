@@ -107,12 +107,12 @@ pub(super) fn milli((x, y): MilliPoint) -> Vec2 {
     vec2(x as f32, y as f32) / 1000.0
 }
 
-/// Converts a circle's or a base's position to tiles; the middle if the map has none.
-/// Returns the centre of a circle, in tiles.
+/// Returns the centre of a circle, in tiles; the middle of the map if it has no such circle.
 pub(crate) fn circle_place(map: &Map, circle: usize) -> Vec2 {
     map.circles.get(circle).map_or(Vec2::ZERO, |circle| milli(circle.at))
 }
 
+/// Converts the position of a circle or a base to tiles; the middle of the map if it has none.
 pub(crate) fn place(at: Option<&MilliPoint>) -> Vec2 {
     at.map_or(Vec2::ZERO, |&at| milli(at))
 }
