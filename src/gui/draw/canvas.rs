@@ -1,11 +1,15 @@
-//! Anti-aliased shapes, batched into few triangle meshes over one texture.
+//! Anti-aliased shapes, batched into few triangle meshes, with or without pictures from one texture.
 
 use std::f32::consts::TAU;
 
 use super::atlas::{self, Sprite};
 use super::colours::INK;
-use super::shapes::{Circle, Points, corners, for_each_mitre, grown};
-use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
+use super::shapes::{Circle, Points, corners, for_each_mitre, for_each_triangle, grown};
+use macroquad::miniquad::{BlendFactor, BlendState, BlendValue, Equation, PipelineParams};
+use macroquad::prelude::{
+    Color, FilterMode, Image, Material, MaterialParams, Mesh, Rect, ShaderSource, Texture2D, Vec2, Vertex,
+    draw_mesh, gl_use_default_material, gl_use_material, load_material, vec2,
+};
 
 /// Value for `Conf::draw_call_vertex_capacity`: the maximum number of vertices of a mesh.
 pub(crate) const VERTEX_CAPACITY: usize = 24_576;
@@ -20,11 +24,30 @@ const CELL: u16 = 64;
 /// Point in the white cell, in texture coordinates.
 const WHITE_AT: Vec2 = vec2(0.02, 0.02);
 
+/// Shader of shapes without pictures.
+const PLAIN_VERTEX: &str = "#version 100
+attribute vec3 position;
+attribute vec4 color0;
+varying lowp vec4 color;
+uniform mat4 Model;
+uniform mat4 Projection;
+void main() {
+    gl_Position = Projection * Model * vec4(position, 1);
+    color = color0 / 255.0;
+}";
+const PLAIN_FRAGMENT: &str = "#version 100
+varying lowp vec4 color;
+void main() {
+    gl_FragColor = color;
+}";
+
 /// All shapes of a frame.
 pub(super) struct Canvas {
-    batches: Vec<Mesh>,
+    batches: Vec<Batch>,
     current: usize,
     atlas: Texture2D,
+    /// Material of batches without pictures. Without it they are drawn as the others, which is slower.
+    plain: Option<Material>,
     /// Size of a pixel of the atlas, in texture coordinates.
     texel: Vec2,
     /// Corners of round shapes.
@@ -41,25 +64,34 @@ impl Canvas {
         let texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
         let atlas = Texture2D::from_image(&image);
         atlas.set_filter(FilterMode::Linear);
-        let mut canvas = Self { batches: Vec::new(), current: 0, atlas, texel, circle, has_shadows: true };
-        canvas.add_batch();
-        canvas
+        let plain = plain_material();
+        let batches = vec![Batch::new(&atlas)];
+        Self { batches, current: 0, atlas, plain, texel, circle, has_shadows: true }
     }
 
     /// Discards the last frame but keeps its allocations.
     pub(super) fn clear(&mut self) {
-        for batch in &mut self.batches {
-            batch.vertices.clear();
-            batch.indices.clear();
+        for Batch { mesh, .. } in &mut self.batches {
+            mesh.vertices.clear();
+            mesh.indices.clear();
         }
         self.current = 0;
+        self.batches[0].has_pictures = false;
+    }
+
+    /// Draws the shapes that follow without the texture, up to the next picture: in software rendering a pixel costs
+    /// half as much without it. Each change is a draw call.
+    pub(super) fn begin_plain(&mut self) {
+        if self.batches[self.current].has_pictures {
+            self.begin(false);
+        }
     }
 
     /// Blends everything drawn so far with the darkest colour, like a translucent layer over it.
     pub(super) fn darken(&mut self, share: f32) {
         let ink: [u8; 4] = INK.into();
         let mixed = |from: u8, to: u8| (f32::from(from) + (f32::from(to) - f32::from(from)) * share) as u8;
-        for vertex in self.batches.iter_mut().flat_map(|batch| &mut batch.vertices) {
+        for vertex in self.batches.iter_mut().flat_map(|batch| &mut batch.mesh.vertices) {
             let [r, g, b, a] = vertex.color;
             vertex.color = [mixed(r, ink[0]), mixed(g, ink[1]), mixed(b, ink[2]), a];
         }
@@ -67,29 +99,29 @@ impl Canvas {
 
     /// Draws all meshes. Returns the number of draw calls, one per mesh.
     pub(super) fn flush(&self) -> usize {
-        let used = self.batches.iter().filter(|batch| !batch.indices.is_empty());
-        used.map(draw_mesh).count()
+        let used = self.batches.iter().filter(|batch| !batch.mesh.indices.is_empty());
+        used.map(|batch| batch.draw(self.plain.as_ref())).count()
     }
 
-    fn add_batch(&mut self) {
-        self.batches.push(Mesh {
-            vertices: Vec::with_capacity(VERTEX_CAPACITY),
-            indices: Vec::with_capacity(INDEX_CAPACITY),
-            texture: Some(self.atlas.clone()),
-        });
+    /// Begins the next batch.
+    fn begin(&mut self, has_pictures: bool) {
+        if !self.batches[self.current].mesh.indices.is_empty() {
+            self.current += 1;
+            if self.current == self.batches.len() {
+                self.batches.push(Batch::new(&self.atlas));
+            }
+        }
+        self.batches[self.current].has_pictures = has_pictures;
     }
 
     /// Returns a mesh with room for a shape, and the index of its next vertex.
     fn room(&mut self, vertices: usize, indices: usize) -> (&mut Mesh, u16) {
-        let mesh = &self.batches[self.current];
+        let Batch { mesh, has_pictures } = &self.batches[self.current];
         if mesh.vertices.len() + vertices >= VERTEX_CAPACITY || mesh.indices.len() + indices >= INDEX_CAPACITY
         {
-            self.current += 1;
-            if self.current == self.batches.len() {
-                self.add_batch();
-            }
+            self.begin(*has_pictures);
         }
-        let mesh = &mut self.batches[self.current];
+        let mesh = &mut self.batches[self.current].mesh;
         let first = mesh.vertices.len() as u16;
         (mesh, first)
     }
@@ -141,6 +173,9 @@ impl Canvas {
     /// Draws a part of the atlas over a rectangle around `at`, given by its half axes.
     fn picture(&mut self, from: Rect, at: Vec2, (across, down): (Vec2, Vec2), colour: Color) {
         let texel = self.texel;
+        if !self.batches[self.current].has_pictures {
+            self.begin(true);
+        }
         let (mesh, first) = self.room(4, 6);
         for (x, y) in [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)] {
             let place = at + across * (x * 2.0 - 1.0) + down * (y * 2.0 - 1.0);
@@ -164,9 +199,7 @@ impl Canvas {
             mesh.vertices.push(vertex(at - outward * FEATHER, colour));
             mesh.vertices.push(vertex(at + outward * FEATHER, clear));
         });
-        for corner in 2..count {
-            mesh.indices.extend([first, first + 2 * (corner - 1), first + 2 * corner]);
-        }
+        for_each_triangle(count, |corners| mesh.indices.extend(corners.map(|corner| first + 2 * corner)));
         for corner in 0..count {
             let (a, b) = (first + 2 * corner, first + 2 * ((corner + 1) % count));
             mesh.indices.extend([a, a + 1, b + 1, a, b + 1, b]);
@@ -251,6 +284,43 @@ impl Canvas {
             at += on + off;
         }
     }
+}
+
+/// Shapes that are drawn by one call.
+struct Batch {
+    mesh: Mesh,
+    /// Whether some of them are parts of the texture.
+    has_pictures: bool,
+}
+
+impl Batch {
+    fn new(atlas: &Texture2D) -> Self {
+        let mesh = Mesh { vertices: Vec::new(), indices: Vec::new(), texture: Some(atlas.clone()) };
+        Self { mesh, has_pictures: false }
+    }
+
+    fn draw(&self, plain: Option<&Material>) {
+        let plain = plain.filter(|_| !self.has_pictures);
+        if let Some(plain) = plain {
+            gl_use_material(plain);
+        }
+        draw_mesh(&self.mesh);
+        if plain.is_some() {
+            gl_use_default_material();
+        }
+    }
+}
+
+/// Compiles the material of shapes without pictures, blended as all others are.
+fn plain_material() -> Option<Material> {
+    let source = ShaderSource::Glsl { vertex: PLAIN_VERTEX, fragment: PLAIN_FRAGMENT };
+    let over = BlendState::new(
+        Equation::Add,
+        BlendFactor::Value(BlendValue::SourceAlpha),
+        BlendFactor::OneMinusValue(BlendValue::SourceAlpha),
+    );
+    let pipeline_params = PipelineParams { color_blend: Some(over), ..PipelineParams::default() };
+    load_material(source, MaterialParams { pipeline_params, ..MaterialParams::default() }).ok()
 }
 
 /// Adds the triangles between two rows of four vertices.

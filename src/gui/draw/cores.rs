@@ -40,6 +40,7 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     let colour = colours::team(team);
     let health = state.cores.hp[player.index()] as f32 / rules.core_hp as f32;
     canvas.soft(at + Vec2::splat(0.35 * view.tile), Vec2::splat(radius * 1.5), alpha(INK, 0.75));
+    canvas.begin_plain();
     let plinth = base_points(&canvas.circle, at, radius, team);
     canvas.outlined(&plinth, mix(WALL, colour, 0.25), INK, view.line);
     let step = base_points(&canvas.circle, at, radius * 0.84, team);

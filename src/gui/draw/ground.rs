@@ -80,7 +80,13 @@ pub(super) fn draw_solids(canvas: &mut Canvas, view: &View<'_>) {
     for wall in &view.scene.setup.map.walls {
         draw_wall(canvas, view, wall);
     }
-    for (seed, rock) in view.scene.setup.map.rocks.iter().enumerate() {
+    let rocks = &view.scene.setup.map.rocks;
+    for rock in rocks {
+        let (at, radius) = (milli(rock.at), rock.radius as f32 / 1000.0);
+        canvas.soft(view.px(at + SHADOW * 1.2), Vec2::splat(radius * 1.25 * view.tile), alpha(INK, 0.6));
+    }
+    canvas.begin_plain();
+    for (seed, rock) in rocks.iter().enumerate() {
         draw_rock(canvas, view, rock, seed);
     }
 }
@@ -115,7 +121,6 @@ fn draw_wall(canvas: &mut Canvas, view: &View<'_>, wall: &Wall) {
 fn draw_rock(canvas: &mut Canvas, view: &View<'_>, rock: &Rock, seed: usize) {
     let (at, radius) = (milli(rock.at), rock.radius as f32 / 1000.0);
     let middle = view.px(at);
-    canvas.soft(view.px(at + SHADOW * 1.2), Vec2::splat(radius * 1.25 * view.tile), alpha(INK, 0.6));
     let corner = |i: usize| {
         // Mirrored rocks on both halves of the map look alike, rotated.
         let uneven = [0.0, 0.22, -0.1, 0.15, -0.2, 0.08, -0.05][i];

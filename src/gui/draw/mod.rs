@@ -1,7 +1,7 @@
 //! The arena and the interface over it, drawn from the two latest states of a match.
 //!
-//! All shapes go into a few meshes over one texture, and all text into one draw call after them: a frame takes about
-//! five draw calls. Positions are in pixels here; [`Camera`] converts from tiles, in which y points up.
+//! All shapes go into a few meshes, with or without the one texture, and all text into one draw call after them: a frame
+//! takes about ten draw calls. Positions are in pixels here; [`Camera`] converts from tiles, in which y points up.
 
 mod atlas;
 mod bodies;
@@ -330,12 +330,14 @@ impl ArenaPainter {
         weight.draw_edge(canvas, view);
         objectives::draw_circles(canvas, view);
         weight.draw_lights(canvas, view);
+        canvas.begin_plain();
         effects.draw_marks(canvas, view);
         ground::draw_solids(canvas, view);
         objectives::draw_beams(canvas, view);
         cores::draw(canvas, view, effects);
         plans::draw_ways(canvas, view);
         units::draw(canvas, view, effects);
+        canvas.begin_plain();
         plans::draw_rallies(canvas, view);
         effects.draw_arrows(canvas, view);
         effects.draw_chips(canvas, view);

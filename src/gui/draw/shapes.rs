@@ -60,3 +60,48 @@ pub(super) fn for_each_mitre(points: &[Vec2], mut each: impl FnMut(Vec2, Vec2)) 
         before = after;
     }
 }
+
+/// Calls `each` with the triangles of a convex shape of `count` vertices.
+///
+/// Every other vertex is cut off until none is left: triangles that all meet in one vertex would be slivers, whose long
+/// edges cost software rendering more than their pixels do.
+pub(super) fn for_each_triangle(count: u16, mut each: impl FnMut([u16; 3])) {
+    let mut step = 1;
+    while step < count {
+        for corner in (0..count - step).step_by(usize::from(2 * step)) {
+            let next = if corner + 2 * step < count { corner + 2 * step } else { 0 };
+            if next != corner {
+                each([corner, corner + step, next]);
+            }
+        }
+        step *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triangles_cover_a_convex_shape_once() {
+        let circle =
+            |count: u16| (0..count).map(move |i| Vec2::from_angle(f32::from(i) * TAU / f32::from(count)));
+        for count in 3..100 {
+            let points: Vec<Vec2> = circle(count).collect();
+            let whole: f32 = (1..points.len() - 1).map(|i| area([points[0], points[i], points[i + 1]])).sum();
+            let (mut covered, mut triangles) = (0.0, 0);
+            for_each_triangle(count, |corners| {
+                let part = area(corners.map(|corner| points[usize::from(corner)]));
+                assert!(part > 0.0, "{corners:?} of {count} overlaps others");
+                (covered, triangles) = (covered + part, triangles + 1);
+            });
+            assert_eq!(triangles, count - 2);
+            assert!((covered - whole).abs() < 1e-4, "{covered} of {whole} with {count} vertices");
+        }
+    }
+
+    /// The area, negative if the corners lie clockwise.
+    fn area([a, b, c]: [Vec2; 3]) -> f32 {
+        (b - a).perp_dot(c - a) / 2.0
+    }
+}
