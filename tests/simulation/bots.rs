@@ -202,26 +202,28 @@ fn bots_train_riders_against_archers_and_swordsmen_against_riders() {
     assert!(sword[1] >= 3 && sword[2] == 0, "against swordsmen: {sword:?}");
 }
 
-/// Returns the ticks before its hit at which the hard bot of `player` would dodge the arrow of an archer, if its hero did
-/// not move.
-fn dodges(player: u8) -> Vec<u32> {
+/// Returns the ticks before its hit at which the hard bot of `player` would dodge the attack of a minion of `kind`, that
+/// many tiles away and with this windup, if its hero did not move.
+fn dodges(player: u8, kind: KindId, apart: f32, windup_ms: Option<u32>) -> Vec<u32> {
     let mut setup = setup("standard", "standard", 1, 60, true);
     let mut rules = (*setup.rules).clone();
-    rules.minions.iter_mut().for_each(|minion| minion.start = 0);
+    for minion in &mut rules.minions {
+        minion.start = 0;
+        minion.unit.windup_ms = windup_ms.unwrap_or(minion.unit.windup_ms);
+    }
     setup.rules = std::sync::Arc::new(rules);
     let mut world = World::new(setup);
     let (player, enemy) = (PlayerId(player), PlayerId(1 - player));
     let hero = world.state().hero(player).expect("a hero");
     let (at, hp) = (world.state().position(hero), world.state().units.hp[hero]);
-    // Out of reach of a hero with a bow, toward the middle.
-    let apart = Fx::from_num(if player == PlayerId(0) { 8.5 } else { -8.5 });
-    let archer = sim::math::Vec2 { x: at.x + apart, y: at.y };
-    world.spawn_minion(enemy, KindId(1), archer).expect("room");
+    // Toward the middle.
+    let apart = Fx::from_num(if player == PlayerId(0) { apart } else { -apart });
+    world.spawn_minion(enemy, kind, sim::math::Vec2 { x: at.x + apart, y: at.y }).expect("room");
     let bot = Bot::new(BotLevel::Hard, player, TickRate::HZ_60);
     let mut dodged = Vec::new();
     while world.state().hero(player).is_some_and(|hero| world.state().units.hp[hero] == hp) {
         let now = world.state().tick();
-        assert!(now < Tick(300), "no arrow hits");
+        assert!(now < Tick(300), "nothing hits");
         if bot.think(&world).hero.walk.is_some() {
             dodged.push(now.0);
         }
@@ -233,8 +235,17 @@ fn dodges(player: u8) -> Vec<u32> {
 
 #[test]
 fn a_hero_with_a_bow_dodges_arrows_only_from_afar() {
-    let [sword, bow] = [0, 1].map(dodges);
+    // Out of reach of a hero with a bow.
+    let [sword, bow] = [0, 1].map(|player| dodges(player, KindId(1), 8.5, None));
     // 200 and 420 ms, less the way that an arrow does not fly, since it hits the edge of the hero.
     assert!(sword.iter().min().is_some_and(|&least| (8..=12).contains(&least)), "{sword:?}");
     assert!(bow.iter().min().is_some_and(|&least| (20..=26).contains(&least)), "{bow:?}");
+}
+
+#[test]
+fn a_hero_steps_out_of_a_blow_that_falls_late_enough() {
+    let [quick, slow] = [None, Some(600)].map(|windup_ms| dodges(0, KindId(0), 1.5, windup_ms));
+    assert!(quick.is_empty(), "a blow of the standard rules falls too soon: {quick:?}");
+    // From the start of the windup on, until 250 ms are left for the reaction and the step.
+    assert_eq!(slow, (17..=36).rev().collect::<Vec<_>>());
 }
