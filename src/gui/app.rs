@@ -136,7 +136,10 @@ impl App {
             said.iter().for_each(|said| logln!("{said}"));
             context.note(said.join("; "));
         }
-        egui_macroquad::cfg(theme::apply);
+        egui_macroquad::cfg(|ctx| {
+            theme::apply(ctx);
+            page::apply_input_options(ctx);
+        });
         let screen = first_screen(opening, &mut context);
         Self {
             context,

@@ -416,6 +416,11 @@ fn mix(from: Color32, to: Color32, share: f32) -> Color32 {
     from.lerp_to_gamma(to, share)
 }
 
+/// Makes a press of a button count however long it is held: by a slow hand, or over the slow frames of a busy machine.
+pub(crate) fn apply_input_options(ctx: &egui::Context) {
+    ctx.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
+}
+
 /// Whether a widget has keyboard focus.
 pub(crate) fn has_focus() -> bool {
     let mut focused = None;

@@ -32,7 +32,7 @@ pub(crate) fn team(team: u8) -> Color32 {
     [BLUE, ORANGE, VIOLET, MINT][usize::from(team) % 4]
 }
 
-/// Sets the style of egui's own widgets, and how long a click may last.
+/// Sets the style of egui's own widgets.
 pub(crate) fn apply(ctx: &egui::Context) {
     let mut visuals = egui::Visuals::dark();
     visuals.override_text_color = Some(TEXT);
@@ -48,6 +48,4 @@ pub(crate) fn apply(ctx: &egui::Context) {
         style.animation_time = EASE_S;
         style.interaction.selectable_labels = false;
     });
-    // A button is pressed however long it is held: by a slow hand, or over the slow frames of a busy machine.
-    ctx.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
 }

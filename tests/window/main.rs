@@ -44,7 +44,7 @@ use turn::{turn, turn_alone};
 
 /// Longest wait for anything, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Ticks that two windows play each other at least: 50 seconds of 60.
+/// Minimum number of ticks that two windows play each other: 50 seconds at 60 ticks per second.
 const PLAY: u64 = 3000;
 
 /// Held to write by a test that joins from the list of rooms without namespaces of its own, to read by those

@@ -81,6 +81,7 @@ pub(super) fn draw_solids(canvas: &mut Canvas, view: &View<'_>) {
         draw_wall(canvas, view, wall);
     }
     let rocks = &view.scene.setup.map.rocks;
+    // All shadows are drawn before all rocks: they are pictures, and rocks are not.
     for rock in rocks {
         let (at, radius) = (milli(rock.at), rock.radius as f32 / 1000.0);
         canvas.soft(view.px(at + SHADOW * 1.2), Vec2::splat(radius * 1.25 * view.tile), alpha(INK, 0.6));
