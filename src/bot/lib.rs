@@ -43,8 +43,8 @@ pub enum BotLevel {
     /// enemies.
     #[serde(rename = "4")]
     Four,
-    /// Like that, but trains faster still, goes for circles behind the enemy's lines from equal strength on, attacks a core
-    /// only when it is far stronger, and reacts quickly.
+    /// Like that, but trains faster still, goes for circles behind the enemy's lines even when it is somewhat weaker, attacks
+    /// a core only with a greater advantage, and reacts quickly.
     Hard,
 }
 
