@@ -127,8 +127,8 @@ const FOUR: Skill = Skill { gather: (40, 45), engage: (9, 8), hurt: 8, trains_ev
 const HARD: Skill = Skill {
     reaction_ms: 200,
     gather: (30, 30),
-    engage: (11, 10),
-    push: 500,
+    engage: (10, 10),
+    push: 450,
     deep: 70,
     hurt: 10,
     well: 10,
